@@ -46,6 +46,7 @@ TOPICS: Final = (("payments", 60, 3), ("orders", 90, 3), ("clicks", 120, 2), ("a
 # Created while only one broker is in KRaft mode: that broker has several directories to choose
 # from, and the others cannot report theirs yet, so these replicas begin `unassigned`.
 HALF_WAY_TOPIC: Final = ("refunds", 24, 3)
+_CLUSTER: Final = "cluster"
 _RECORDS: Final = 200
 _SEEN_S_MAX: Final = 120.0
 _SYNC_S_MAX: Final = 60.0
@@ -265,7 +266,7 @@ def problems(summary: ClusterSummary) -> list[str]:
 def _migrate_and_follow(
     home: Path, picture_file: Path | None, metrics: str | None
 ) -> ClusterSummary:
-    with Lab(SPEC, home / "cluster") as lab:
+    with Lab(SPEC, home / _CLUSTER) as lab:
         for text, step in _set_up(lab):
             _say(text)
             step()
@@ -371,6 +372,10 @@ def _require_writable(picture: Path) -> None:
 @contextlib.contextmanager
 def _home(wanted: Path | None) -> Iterator[Path]:
     if wanted is not None:
+        if (wanted / _CLUSTER).exists():
+            raise DemoFailed(
+                f"--home {wanted}: it has the cluster of an earlier demo: name another directory"
+            )
         wanted.mkdir(parents=True, exist_ok=True)
         yield wanted.absolute()
         return

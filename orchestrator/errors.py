@@ -15,6 +15,7 @@
     |  `- SecretUnknown       2 USAGE       a secret cannot be read, so it cannot be redacted
     |- LockError              1 FAILED      the lock of a cluster, or of a state directory
     |  `- LockHeld                          another process has it; the message names it
+    |     `- ClaimLost                      another process may use this one's state directory
     |- ThirdPartyError        1 FAILED      the console's modules are missing or damaged
     |- MoveError              1 FAILED      moves between log directories ended early
     |- HookError              1 FAILED      a hook cannot be started, or its run cannot be read
@@ -109,7 +110,7 @@ class PublishingError(KraftgateError):
 
 
 class AuditError(KraftgateError):
-    """The audit trail cannot be read or written, or was changed."""
+    """The audit trail cannot be used or was changed, or another orchestrator took over."""
 
 
 class AuditLost(AuditError):
@@ -136,6 +137,10 @@ class LockError(KraftgateError):
 
 class LockHeld(LockError):
     """Another process has it."""
+
+
+class ClaimLost(LockHeld):
+    """Another process may use the state directory: this one must write nothing to it."""
 
 
 class ThirdPartyError(KraftgateError):

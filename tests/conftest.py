@@ -8,12 +8,14 @@ import gc
 import heapq
 import importlib
 import os
+import re
 import signal
 import time
 from collections.abc import Generator, Iterator
 from operator import itemgetter
 from pathlib import Path
 from types import ModuleType
+from typing import Final
 
 import hypothesis
 import pytest
@@ -51,6 +53,30 @@ gc.disable()
 
 # A worker ignores Ctrl-C, as does what a shell starts in the background; children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+_NONE_OF: Final = re.compile(r"not \w+( and not \w+)*")
+_OF_THE_WHOLE_FILE: Final = re.compile(r"^pytestmark = (\[[^\]]*\]|.*)", re.MULTILINE)
+_MARK: Final = re.compile(r"\bpytest\.mark\.(\w+)")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no file whose tests are all deselected: the import takes longer than the rest.
+
+    A file that is named on the command line is collected all the same.
+    """
+    if _NONE_OF.fullmatch(config.option.markexpr) is None:
+        return None
+    deselected = set(config.option.markexpr.split()) - {"not", "and"}
+    return True if deselected & marks_of_the_whole_file(collection_path) else None
+
+
+def marks_of_the_whole_file(path: Path) -> set[str]:
+    """Return the names of the marks in `pytestmark`, without an import of the file."""
+    if not path.match("test_*.py"):
+        return set()
+    found = _OF_THE_WHOLE_FILE.search(path.read_text("utf-8"))
+    return set(_MARK.findall(found[1])) if found else set()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -127,21 +153,26 @@ class _Scheduler(LoadFileScheduling):  # type: ignore[misc]
 
     def _split_scope(self, nodeid: str) -> str:
         """Give the files that share a Spark session, or a browser, to one worker, as one file."""
-        file: str = super()._split_scope(nodeid)
-        if file in _IN_ONE_SESSION:
-            return _IN_ONE_SESSION[0]
+        file = _file(nodeid)
         return _IN_ONE_BROWSER if file.startswith(_IN_ONE_BROWSER) else file
 
 
 _TESTS_OF_A_LONG_FILE_MAX = 2
 _IN_ONE_SESSION = (
+    "tests/system/test_strangers.py",
+    "tests/streams/spark/test_worker_daemon.py",
     "tests/oracle/test_agreement.py",
     "tests/system/test_replay.py",
     "tests/fuzz/test_whole_logs.py",
     "tests/streams/spark/test_shards.py",
     "tests/system/test_without_controllers.py",
+    "tests/bench/test_empty_job.py",
 )
-"""Each would start a session of its own, which takes ten seconds of the processor's time."""
+"""Each would start a session of its own, which takes ten seconds of the processor's time.
+
+They run in this order: the first starts the session with a umask that hides nothing, and the second
+examines workers that did little before. The mark of the first is the duration of all.
+"""
 _IN_ONE_BROWSER = "tests/orchestrator/views/browser/"
 """The mark of the longest file, `test_migration.py`, is the duration of all."""
 
@@ -153,13 +184,22 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> _Schedu
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    files: dict[Path, list[pytest.Item]] = {}
+    files: dict[str, list[pytest.Item]] = {}
     for item in items:
-        files.setdefault(item.path, []).append(item)
+        files.setdefault(_file(item.nodeid), []).append(item)
+    files.get(_IN_ONE_SESSION[0], []).sort(
+        key=lambda item: _IN_ONE_SESSION.index(item.nodeid.partition("::")[0])
+    )
     clusters = [each for each in files.values() if _marked(each, "lab")]
     others = [each for each in files.values() if not _marked(each, "lab")]
     mixed = sorted([*_starts(clusters, 0.5, 4), *_starts(others, 0.05, 2)], key=itemgetter(0))
     items[:] = [item for _, file in mixed for item in file]
+
+
+def _file(nodeid: str) -> str:
+    """Return the test's file; those in one Spark session are one."""
+    file = nodeid.partition("::")[0]
+    return _IN_ONE_SESSION[0] if file in _IN_ONE_SESSION else file
 
 
 def _starts(

@@ -6,7 +6,11 @@ from typing import Final, TypeVar
 
 from migration.assessment.alerts import NO_ALERTS, AlertStates, advance
 from migration.assessment.conditions import View
-from migration.assessment.conditions.authority import is_source_current, knows_partitions
+from migration.assessment.conditions.authority import (
+    controllers_stop,
+    is_source_current,
+    knows_partitions,
+)
 from migration.assessment.conditions.view import Execution
 from migration.assessment.currency import (
     UNREAD_FACTS,
@@ -37,8 +41,6 @@ POLLED_MS_MAX: Final = 30_000
 """An older answer is stale."""
 CHECKED_MS_MAX: Final = 1_800_000
 """There are many preflight checks, and their data changes slowly."""
-_NEED_QUORUM: Final = frozenset({"quorum_healthy", "no_hazard(dual_write_stuck)"})
-"""The conditions of a rollback's checkpoints whose step has not stopped the controllers yet."""
 _RESUMING: Final = "it is not followed yet: `kraftgate run` starts"
 
 
@@ -60,19 +62,14 @@ class Journal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """One cluster at one moment.
+    """One cluster at one moment; attributes that `View` has, too, are described there.
 
     Attributes:
         now_ms: the time of the snapshot, by the wall clock.
-        stall_after_ms: a held broker without progress for longer is stalled.
-        configured: the followed sources in the configuration.
-        sources: each source's own report; absent: none.
         journals: of the sources that have one.
         not_followed: why no process updates the store, whatever the sources' reports say; None: one
             does, or that is unknown.
         resuming: sources that this process follows and that have not reported to it yet.
-        phase_began_ms: None: unknown.
-        execution: None: no runbook is executed.
         alerts: as of the last snapshot.
         options: that a command of an operator needs to find the configuration; "": none.
     """
@@ -87,6 +84,8 @@ class Snapshot:
     resuming: frozenset[DataSource] = frozenset()
     polled: Polled = NOT_POLLED
     phase_began_ms: int | None = None
+    phase_seen_ms: int | None = None
+    store_since_ms: int | None = None
     execution: Execution | None = None
     alerts: AlertStates = NO_ALERTS
     options: str = ""
@@ -169,7 +168,7 @@ def assess(snapshot: Snapshot) -> Assessment:
     summary, now_ms = snapshot.summary, snapshot.now_ms
     sources = {source: _currency_of(snapshot, source) for source in FOLLOWED}
     currency = _together(snapshot, sources)
-    view = _view(snapshot, currency)
+    view = _view(snapshot, currency, sources)
     log = sources[DataSource.METADATA_LOG]
     found = etas(summary, log, view.log_now_ms, view.stalled)
     eta = cluster_eta(summary, found)
@@ -182,7 +181,7 @@ def assess(snapshot: Snapshot) -> Assessment:
         view.stalled,
         starting=snapshot.resuming,
         in_zookeeper_mode=in_zookeeper_mode(view),
-        controllers_stop=_controllers_stop(view),
+        controllers_stop=controllers_stop(view),
         hangs_since_ms=_hangs_since_ms(snapshot, active),
     )
     # An aborted execution waits for the end of the hook that it left.
@@ -203,7 +202,9 @@ def assess(snapshot: Snapshot) -> Assessment:
     )
 
 
-def _view(snapshot: Snapshot, currency: Currency) -> View:
+def _view(
+    snapshot: Snapshot, currency: Currency, sources: Mapping[DataSource, SourceCurrency]
+) -> View:
     execution, polled = snapshot.execution, snapshot.polled
     active = _active(execution)
     rolls_back = snapshot.summary.rolls_back or (
@@ -217,7 +218,7 @@ def _view(snapshot: Snapshot, currency: Currency) -> View:
         stall_after_ms=snapshot.stall_after_ms,
         not_current=currency.not_current,
         configured=snapshot.configured,
-        sources=snapshot.sources,
+        sources={source: each.status for source, each in sources.items()},
         hazards=hazards(
             snapshot.summary,
             snapshot.now_ms,
@@ -232,6 +233,8 @@ def _view(snapshot: Snapshot, currency: Currency) -> View:
         preflight=_known(polled.preflight),
         external=polled.external,
         phase_began_ms=snapshot.phase_began_ms,
+        phase_seen_ms=snapshot.phase_seen_ms,
+        store_since_ms=snapshot.store_since_ms,
         execution=execution,
         rolls_back=rolls_back,
     )
@@ -251,20 +254,6 @@ def _hangs_since_ms(snapshot: Snapshot, active: Execution | None) -> int | None:
 def _active(execution: Execution | None) -> Execution | None:
     """Return the execution unless it is over."""
     return None if execution is None or execution.outcome else execution
-
-
-def _controllers_stop(view: View) -> bool:
-    """Return whether a rollback stops the controllers next, or has stopped them.
-
-    The rollback stops them once no broker is in KRaft mode and its checkpoint no longer needs the
-    quorum.
-    """
-    active = _active(view.execution)
-    rolls_back = view.summary.rolls_back or (active is not None and active.path is not None)
-    findings = () if active is None else active.findings
-    needs_quorum = any(each.condition in _NEED_QUORUM for each in findings)
-    in_kraft_mode = any(each.mode is Mode.KRAFT for each in view.summary.brokers)
-    return rolls_back and not in_kraft_mode and not needs_quorum
 
 
 def in_zookeeper_mode(view: View) -> Mapping[int, int]:
@@ -320,7 +309,7 @@ def _together(snapshot: Snapshot, sources: Mapping[DataSource, SourceCurrency]) 
             for source, each in sources.items()
             if each.status.last_reply_ms is not None
         },
-        led_since_ms=log.status.led_since_ms,
+        log=log.status,
         log_was_read=log.state is SourceState.CURRENT
         or (
             log.state is SourceState.UNANSWERED

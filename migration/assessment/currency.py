@@ -19,6 +19,7 @@ from migration.observed.zookeeper import with_heartbeat
 from migration.values.timestamps import within
 
 UNREAD_RECORDS: Final = "committed records have not been read yet"
+RUN_IS_SILENT: Final = "`kraftgate run` no longer reports: is it running?"
 UNREAD_FACTS: Final = "journaled facts have not been processed yet"
 
 
@@ -31,14 +32,13 @@ class Currency:
         last_ms: when a source last answered, by the wall clock; absent: unknown.
         log_was_read: whether the store has all records that the metadata log had when a controller
             last answered.
-        led_since_ms: since when the leader of the metadata quorum has answered without a break.
-            None: unknown.
+        log: the report of the metadata log's source.
     """
 
     not_current: Mapping[DataSource, str] = field(default_factory=dict)
     last_ms: Mapping[DataSource, int] = field(default_factory=dict)
     log_was_read: bool = True
-    led_since_ms: int | None = None
+    log: SourceStatus = NO_STATUS
 
     def is_current(self, source: DataSource) -> bool:
         return source not in self.not_current
@@ -96,12 +96,42 @@ def log_currency(
     `ended`: as for `reported`.
     """
     state, why = reported(status, now_ms, "controllers", configured=configured, ended=ended)
+    skipped = skipped_records(summary)
+    if state is SourceState.CURRENT and skipped is not None:
+        status = replace(status, error=skipped)
+        return SourceCurrency(state=SourceState.ERROR, status=status, why=skipped)
     if state is SourceState.UNANSWERED and is_log_over(summary):
         state = SourceState.OVER
     if state is SourceState.CURRENT:
         why = unread or unread_records(summary, status)
         state = SourceState.CURRENT if why is None else SourceState.BEHIND
     return SourceCurrency(state=state, status=status, why=why)
+
+
+def skipped_records(summary: ClusterSummary) -> str | None:
+    """Return which records the state lacks although they were read, and the fix; None: none.
+
+    Kafka's controllers raise an error at each of them (MetadataDelta, ReplicationControlManager,
+    ClusterControlManager), so it is unknown what the cluster's state is after them.
+    """
+    if summary.contradiction is not None:
+        return (
+            f"{summary.contradiction}; Kraftgate skipped it, and what it changes is unknown."
+            f" {_NEW_STORE}"
+        )
+    if not summary.unknown_records:
+        return None
+    return (
+        "the metadata log has records of a type that this version of Kraftgate does not know and"
+        " skipped, and what they change is unknown. Install a version that knows the cluster's"
+        f" metadata.version. {_NEW_STORE}"
+    )
+
+
+_NEW_STORE: Final = (
+    "Start with a new store, which reads the state from the controllers again:"
+    " `kraftgate help state-and-backup`"
+)
 
 
 def is_log_over(summary: ClusterSummary) -> bool:
@@ -119,6 +149,8 @@ def unread_records(summary: ClusterSummary, status: SourceStatus) -> str | None:
     """
     if status.log != summary.metadata_log:
         return "another metadata log has begun and has not been read yet"
+    if (skipped := skipped_records(summary)) is not None:
+        return skipped
     if status.finished:
         return None
     due = meaningful_end(status) if status.due_offset is None else status.due_offset
@@ -162,7 +194,7 @@ def reported(
     if status == NO_STATUS:
         return SourceState.NOT_STARTED, "nothing was observed yet: is `kraftgate run` running?"
     if is_silent(status, now_ms) or (ended is not None and not status.finished):
-        return SourceState.SILENT, ended or "`kraftgate run` no longer reports: is it running?"
+        return SourceState.SILENT, ended or RUN_IS_SILENT
     if not is_current(status, now_ms):
         return SourceState.UNANSWERED, status.waiting or "it no longer answers"
     return SourceState.CURRENT, None

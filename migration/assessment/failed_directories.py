@@ -331,7 +331,7 @@ def why_kept(failed: DirectoryFailed, summary: ClusterSummary, *, log_is_current
     broker = summary.broker(failed.broker)
     losses = () if summary.disks is None else summary.disks.losses
     copy = "make it read-only, and copy it before it is replaced"
-    if losses or (broker and broker.gone):
+    if losses or summary.unclean or (broker and broker.gone):
         return f"it may have the only copy of records that are lost: {copy}"
     if summary.leaderless:
         return (

@@ -144,13 +144,11 @@ def _found(
     first = waits[0] if waits else None
     if first is not None and first.kind in BLIND and first.needs_person:
         return _of_wait(first, view.summary, eta)
-    if execution is not None and execution.outcome is None and execution.asks is not None:
+    # Without a checkpoint, the orchestrator has another runbook, and no step is in progress.
+    at = None if execution is None or execution.outcome is not None else execution.checkpoint
+    if execution is not None and at is not None and execution.asks is not None:
         return _decision(execution)
-    found = (
-        _announced(view.due_hazards)
-        or _failed_directory(view, execution)
-        or _blocking(view.due_hazards)
-    )
+    found = _announced(view) or _failed_directory(view, execution) or _blocking(view)
     if found is not None:
         return _at(found, execution)
     damage = next((e for e in view.due_hazards if e.severity is Severity.CRITICAL), None)
@@ -158,11 +156,11 @@ def _found(
         if first is not None and first.kind is WaitKind.CATCHING_UP and execution.turn:
             return _at(_of_wait(first, view.summary, eta), execution)
         return _of_execution(execution, view, waits, eta, damage)
-    if damage is not None and not _starts_first(view.due_hazards, waits):
-        return _of_hazard(damage)
+    if damage is not None and not _starts_first(view, waits):
+        return _of_hazard(damage, view)
     if first is not None:
         return (
-            _forbidden(first, view.due_hazards)
+            _forbidden(first, view)
             or _unknown_finalize(first, view)
             or _of_wait(first, view.summary, eta)
         )
@@ -173,7 +171,7 @@ def _without_wait(view: View) -> NextAction:
     """Return what is left to do while nothing is waited for."""
     left = next((each for each in view.due_hazards if each.kind not in _LATER), None)
     if left is not None:
-        return _of_hazard(left)
+        return _of_hazard(left, view)
     if view.summary.leaderless:
         leaderless = count(view.summary.leaderless, "partition")
         return NextAction(
@@ -222,7 +220,7 @@ def _failed_directory(view: View, execution: Execution | None) -> NextAction | N
     brokers = {each.broker for each in found}
     for hazard in view.due_hazards:
         if hazard.kind is HazardKind.REPLICAS_RECREATED and hazard.broker in brokers:
-            return _of_hazard(hazard)
+            return _of_hazard(hazard, view)
     if not found:
         return None
     first = found[0]
@@ -233,7 +231,7 @@ def _failed_directory(view: View, execution: Execution | None) -> NextAction | N
         need=Need.WRONG,
         text=text,
         why=why,
-        commands=(_hazards(first.broker, "--before", "restart"),),
+        commands=(_hazards(view.cluster, first.broker, "--before", "restart"),),
         topic="KraftgateLogDirOffline",
         broker=first.broker,
         since_ms=first.since_ms,
@@ -244,9 +242,10 @@ _LATER: Final = frozenset({HazardKind.FINALIZE_TOO_EARLY, HazardKind.UNFENCED_EA
 """They end by themselves, and forbid only a step that no checkpoint has reached."""
 
 
-def _announced(found: Sequence[Hazard]) -> NextAction | None:
+def _announced(view: View) -> NextAction | None:
     """Return the first hazard with a deadline: only seconds may be left."""
-    return next((_of_hazard(each) for each in found if each.deadline_ms is not None), None)
+    found = (each for each in view.due_hazards if each.deadline_ms is not None)
+    return next((_of_hazard(each, view) for each in found), None)
 
 
 def _loses_nothing(view: View, broker: int | None) -> bool:
@@ -255,20 +254,24 @@ def _loses_nothing(view: View, broker: int | None) -> bool:
     return danger(view.summary.broker(broker), phase, rolls_back=rolls_back) is None
 
 
-def _blocking(found: Sequence[Hazard]) -> NextAction | None:
+def _blocking(view: View) -> NextAction | None:
     """Return the first critical hazard that blocks an action."""
-    for each in found:
+    for each in view.due_hazards:
         grave = each.severity is Severity.CRITICAL and each.blocks is not None
         if grave and each.kind not in _LATER:
-            return _of_hazard(each)
+            return _of_hazard(each, view)
     return None
 
 
-def _starts_first(found: Sequence[Hazard], waits: Sequence[Wait]) -> bool:
+def _starts_first(view: View, waits: Sequence[Wait]) -> bool:
     """Return whether a broker must be started: harm that was done does not end, and can wait.
 
-    A broker with recreated replicas must not be started: clients would write to its new logs.
+    A broker with recreated replicas must not be started: clients would write to its new logs. After
+    an unclean election no broker is: one of the earlier ISR truncates what only it has.
     """
+    if view.summary.unclean:
+        return False
+    found = view.due_hazards
     stopped = {each.broker for each in found if each.kind is HazardKind.REPLICAS_RECREATED}
     return any(e.kind in DOWN and e.action and e.broker not in stopped for e in waits)
 
@@ -280,13 +283,13 @@ _STEPS_OF: Final[Mapping[WaitKind, Action]] = {
 """The waits for a step of an operator that a hazard may forbid although it is only a warning."""
 
 
-def _forbidden(wait: Wait, found: Sequence[Hazard]) -> NextAction | None:
+def _forbidden(wait: Wait, view: View) -> NextAction | None:
     """Return the first hazard that forbids the step that is waited for."""
     step = _STEPS_OF.get(wait.kind)
-    for each in found:
+    for each in view.due_hazards:
         concerns = wait.broker is None or each.broker in (None, wait.broker)
         if step is not None and concerns and each.forbids(step):
-            return _of_hazard(each)
+            return _of_hazard(each, view)
     return None
 
 
@@ -308,23 +311,23 @@ def _unknown_finalize(wait: Wait, view: View) -> NextAction | None:
         need=Need.WRONG if lasts else Need.WAITING,
         text=f"{'Do not' if lasts else 'Waiting to'} finalize the migration: {unknown[0]}",
         why="what would forbid it is unknown, and it cannot be undone",
-        commands=(_hazards(None, "--before", "finalize"),),
+        commands=(_hazards(view.cluster, None, "--before", "finalize"),),
         topic=_HAZARDS,
     )
 
 
-def _hazards(broker: int | None, *words: str) -> str:
+def _hazards(cluster: str, broker: int | None, *words: str) -> str:
     """Return the command that prints the whole remedy, and whether a restart loses data."""
     of = () if broker is None else ("--broker", str(broker))
-    return shlex.join(("kraftgate", "hazards", *words, *of))
+    return shlex.join(("kraftgate", "hazards", *words, *of, "--cluster", cluster))
 
 
-def _of_hazard(hazard: Hazard) -> NextAction:
+def _of_hazard(hazard: Hazard, view: View) -> NextAction:
     return NextAction(
         need=Need.WRONG,
         text=hazard.action,
         why=hazard.text,
-        commands=(_hazards(hazard.broker),),
+        commands=(_hazards(view.cluster, hazard.broker),),
         topic=_HAZARDS,
         broker=hazard.broker,
         since_ms=hazard.since_ms,
@@ -362,15 +365,15 @@ def _of_execution(
         harm = "" if damage is None else damage.text
         why = "; ".join(filter(None, (execution.why, harm, _why_kept(view))))
         return replace(base, text=execution.turn, why=why, instructions=execution.shown)
-    if damage is not None and not _starts_first(view.due_hazards, waits):
-        return _at(_of_hazard(damage), execution)
+    if damage is not None and not _starts_first(view, waits):
+        return _at(_of_hazard(damage, view), execution)
     for each in findings:
         if (lacks := _without_source(each, view, base)) is not None:
             return lacks
     closed = next((e for e in findings if e.verdict is not Verdict.SATISFIED), None)
     down = next((each for each in waits if each.kind in DOWN and each.action), None)
     if closed is not None and down is not None:
-        found = _forbidden(down, view.due_hazards) or _of_wait(down, view.summary, eta)
+        found = _forbidden(down, view) or _of_wait(down, view.summary, eta)
         return _at(found, execution)
     held = next((each for each in waits if each.kind in _HELD_OR_STALLED), None)
     if closed is not None and held is not None and closed.condition.startswith(_OF_HELD):
@@ -455,9 +458,9 @@ def _of_wait(wait: Wait, summary: ClusterSummary, eta: Eta | None) -> NextAction
     elif wait.action:
         need = Need.WRONG if wait.is_wrong else Need.YOUR_TURN
         text, why = wait.action, wait.cause
-        of_broker = _hazards(wait.broker) if wait.is_wrong else _STEPS
+        of_broker = _hazards(summary.cluster, wait.broker) if wait.is_wrong else _STEPS
         if wait.kind in DOWN:
-            of_broker = _hazards(wait.broker, "--before", "restart")
+            of_broker = _hazards(summary.cluster, wait.broker, "--before", "restart")
         commands = (_OF_WAITS.get(wait.kind, of_broker),)
     return NextAction(
         need=need,

@@ -13,7 +13,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from migration.assessment.currency import UNREAD_RECORDS, SourceCurrency, SourceState
+from migration.assessment.currency import (
+    RUN_IS_SILENT,
+    UNREAD_RECORDS,
+    SourceCurrency,
+    SourceState,
+)
 from migration.assessment.data_source import DataSource
 from migration.image.known_ids import ids, in_zookeeper
 from migration.image.summary import WITHOUT_ZOOKEEPER, BrokerSummary, ClusterSummary, Mode, Phase
@@ -163,12 +168,14 @@ def _held(broker: BrokerSummary, now_ms: int, stalled: Collection[int]) -> Wait:
         )
     if broker.progress is not None:
         last = f"last progress {age} ago"
-    elif age is not None:
-        last = f"registered {age} ago, no progress yet"
-    else:
+    elif age is None:
         last = "no progress yet"
+    elif broker.held_before_ms is not None:
+        last = f"no progress for {age}, and it registered again"
+    else:
+        last = f"registered {age} ago, no progress yet"
     text = f"broker {broker.id} is held: {count}, {last}"
-    since = broker.registered_ms
+    since = broker.held_since_ms
     return Wait(kind=WaitKind.BROKER_HELD, text=text, broker=broker.id, since_ms=since)
 
 
@@ -402,7 +409,7 @@ def _log_wait(
         case SourceState.CURRENT | SourceState.OVER:
             return None
         case SourceState.ERROR:
-            return source_error(status.error or "")
+            return source_error(log.why or "")
         case SourceState.NOT_STARTED | SourceState.SILENT if starting:
             text = "the metadata log to be read: kraftgate run starts"
             return Wait(kind=WaitKind.CATCHING_UP, text=text)
@@ -411,7 +418,7 @@ def _log_wait(
             action = "Start kraftgate run: nothing has been observed yet"
             return Wait(kind=WaitKind.NOT_RUNNING, text=text, action=action)
         case SourceState.SILENT:
-            return _silent(status, now_ms)
+            return _silent(log, now_ms)
         case SourceState.BEHIND:
             return _catching_up(summary, log)
     needed = not controllers_stop and summary.phase in (*_COPIES, *WITHOUT_ZOOKEEPER)
@@ -425,7 +432,8 @@ def _log_wait(
     return _unanswered(status, now_ms, action=action, missing=missing)
 
 
-def _silent(status: SourceStatus, now_ms: int) -> Wait:
+def _silent(log: SourceCurrency, now_ms: int) -> Wait:
+    status = log.status
     last = f"it last reported {duration_text(now_ms - status.observed_ms)} ago"
     if not is_silent(status, now_ms):
         last = "it has ended"
@@ -434,9 +442,12 @@ def _silent(status: SourceStatus, now_ms: int) -> Wait:
     return Wait(
         kind=WaitKind.NOT_RUNNING,
         text=f"kraftgate run: {last}",
-        action=f"Start kraftgate run: {last}",
+        action=f"Start kraftgate run{_IF_IT_RUNS * (log.why == RUN_IS_SILENT)}: {last}",
         since_ms=status.observed_ms,
     )
+
+
+_IF_IT_RUNS: Final = ", or restart it if it hangs"
 
 
 def _catching_up(summary: ClusterSummary, log: SourceCurrency) -> Wait:
@@ -478,7 +489,7 @@ def _unanswered(source: SourceStatus, now_ms: int, *, action: str, missing: bool
         kind=kind,
         text=f"a controller to answer: {cause}",
         action=action,
-        cause=cause if action else "",
+        cause=f"{cause}{_HAS_LEADER * (action == _RESTORE_CONTROLLERS)}" if action else "",
         since_ms=source.last_reply_ms,
     )
 
@@ -661,9 +672,14 @@ def _left_of_rollback(summary: ClusterSummary, in_zookeeper_mode: Collection[int
 
 ADD_KEY: Final = "Add `{}` to the configuration and restart `kraftgate run`"
 _RESTORE_CONTROLLERS: Final = (
-    "Restore a majority of the controllers, unless a rollback has stopped them"
+    "Restore a majority of the controllers, or Kraftgate's connection to them, unless a rollback"
+    " has stopped them"
 )
 """Kraftgate does not know of a rollback by hand if no broker was in KRaft mode."""
+_HAS_LEADER: Final = (
+    "; if `kafka-metadata-quorum.sh describe --status` on a controller's host shows a leader, only"
+    " Kraftgate's connection fails"
+)
 _CORRECT_ADDRESS: Final = "Start the controllers, or correct `controllers.bootstrap`"
 _DELETE_ZNODE: Final = "Delete /migration"
 _PROVISION: Final = "Provision the KRaft controllers, in migration mode"

@@ -15,7 +15,7 @@ from migration.image import wipe
 from migration.image.brokers import BrokerSteps
 from migration.image.cluster import ClusterImage, Controller, Provenance
 from migration.image.phases import COPY_TRANSACTION, phase_of
-from migration.image.summary import WITHOUT_ZOOKEEPER, MetadataLost, Phase
+from migration.image.summary import WITHOUT_ZOOKEEPER, MetadataLost, Phase, UncleanElection
 from migration.metadata.directory_ids import DirectoryId
 from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event, EventCollector, Moment, Source
@@ -31,6 +31,7 @@ from migration.metadata.records import (
     ZkMigrationState,
 )
 from migration.metadata.transactions import Admission
+from migration.observed.log_dirs import latest
 from migration.shard.report import Note, ShardReport
 
 
@@ -132,9 +133,12 @@ class _Step:
         )
         quiet, self._events = self._events, EventCollector(Source.KRAFT_METADATA)
         known, self._controllers = self._controllers, {}
+        self._unknown = {}
         self._active_controller = None
+        # Its records have the time of its file, which may be later than a rollback.
+        after_ms = came_from.timestamp_ms if came_from else 0
         for stamped, _ in self._batch.records:
-            self._cluster_wide(stamped)
+            self._cluster_wide(stamped._replace(timestamp_ms=after_ms))
         self._controllers = {
             each.id: each.in_snapshot(known.get(each.id)) for each in self._controllers.values()
         }
@@ -149,18 +153,23 @@ class _Step:
             skipped=at.offset - came_from.offset if came_from else None,
             phase=str(self._reported_phase),
             held=[each.id for each in brokers if each.held],
+            fenced=[each.id for each in brokers if each.fenced],
             unfenced_early=[each.id for each in brokers if each.early],
             unregistered=gone,
         )
         for report in self._batch.reports.values():
             for note in report.notes:
-                if note.kind == EventKind.RECORD_CONTRADICTS:
+                if note.kind == EventKind.UNCLEAN_ELECTION:
+                    self._events.add_before(at.offset, note.kind, **note.fields)
+                elif note.kind == EventKind.RECORD_CONTRADICTS:
                     self._note(note)
 
     def finish(self) -> tuple[ClusterImage, tuple[Event, ...]]:
         reports = self._batch.reports.values()
         # A completed copy starts from ZooKeeper's content: an earlier wipe no longer matters.
         copied = self._phase() in (Phase.HYBRID, Phase.DUAL_WRITE, Phase.FINALIZED)
+        # Records of a transaction take effect at its end; their events have the records' offsets.
+        in_order = sorted(self._events.events, key=lambda event: event.offset or 0)
         image = replace(
             self._before,
             provenance=self._batch.end,
@@ -183,21 +192,48 @@ class _Step:
             replication=self._before.replication.plus(each.replication for each in reports),
             controllers=self._controllers,
             unknown_records=self._unknown,
+            contradiction=self._contradiction(in_order),
             assigned_ms=self._assigned_ms(),
+            unclean=self._unclean(),
         )
         is_other_phase = image.phase is not self._before.phase
         skipped = wipe.skipped(self._before, image) if is_other_phase else ()
-        # Records of a transaction take effect at its end; their events have the records' offsets.
-        in_order = sorted(self._events.events, key=lambda event: event.offset or 0)
         return image, (*in_order, *skipped)
+
+    def _contradiction(self, events: Iterable[Event]) -> str | None:
+        """Return the first record that contradicts the state; a snapshot replaces the state."""
+        found = (
+            f"the record at metadata offset {each.offset} contradicts the state:"
+            f" {each.fields['reason']}"
+            for each in events
+            if each.kind == EventKind.RECORD_CONTRADICTS
+        )
+        before = None if self._batch.snapshot else self._before.contradiction
+        return before or next(found, None)
 
     def _assigned_ms(self) -> Mapping[int, int]:
         """Return when a replica of each broker was last assigned; a snapshot does not show it."""
-        latest = dict(self._before.assigned_ms)
+        found = dict(self._before.assigned_ms)
         for report in self._batch.reports.values() if not self._batch.snapshot else ():
             for broker, at_ms in report.assigned_ms.items():
-                latest[broker] = max(at_ms, latest.get(broker, 0))
-        return latest
+                found[broker] = max(at_ms, found.get(broker, 0))
+        return found
+
+    def _unclean(self) -> tuple[UncleanElection, ...]:
+        """Return the unclean elections; that of a snapshot is older than the snapshot."""
+        notes = [note for report in self._batch.reports.values() for note in report.notes]
+        found = [
+            UncleanElection(
+                topic=str(note.fields["topic"]),
+                partition=int(note.fields["partition"]),
+                broker=int(note.fields["leader"]),
+                isr=str(note.fields["isr"]),
+                at_ms=None if self._batch.snapshot else note.timestamp_ms,
+            )
+            for note in sorted(notes, key=lambda each: each.offset)
+            if note.kind == EventKind.UNCLEAN_ELECTION
+        ]
+        return latest((*self._before.unclean, *found))
 
     def _to_take(self) -> Iterable[tuple[int, int, Callable[[], None]]]:
         """Yield the changes to apply: offset, rank among those of one offset, function."""
@@ -255,6 +291,7 @@ class _Step:
                 self._migration_state = self._migration_state.now(
                     record.zk_migration_state, at.timestamp_ms
                 )
+                self._brokers.is_copied = self._migration_state.is_copied
             case FeatureLevel(name="metadata.version"):
                 if record.feature_level != self._metadata_version:
                     self._metadata_version = record.feature_level
@@ -327,6 +364,7 @@ def _next_log(image: ClusterImage, log: int, at_ms: int) -> tuple[ClusterImage, 
         vanished=image.vanished,
         wiped=image.wiped,
         metadata_lost=_lost(image, at_ms),
+        unclean=image.unclean,
         disks=image.disks,
         jmx=image.jmx,
     )

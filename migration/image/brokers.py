@@ -26,36 +26,48 @@ from migration.metadata.records import (
 from migration.shard.report import Crossing, Movement, ShardReport, together
 
 _NOTHING: Final[Mapping[DirectoryId, int]] = MappingProxyType({})
+_CHANGES: Final = MappingProxyType({"fenced": (-1, 0, 1), "in_controlled_shutdown": (0, 1)})
+"""The values of a BrokerRegistrationChangeRecord; Kafka raises an error at any other."""
 
 
 def without(
     before: Broker | None,
-    now: tuple[DirectoryId, ...],
+    started: Broker,
     at: Moment,
     pending: int,
     migrating: int = 0,
     hosted: Mapping[DirectoryId, int] = _NOTHING,
+    *,
+    copied: bool,
 ) -> Gone | None:
     """Return the directories that are missing while some of the broker's replicas have none.
 
     A later start does not undo what this one may have recreated. If all pending replicas were
     `migrating`, none need have been: they may have been moved to other brokers since (H3).
 
+    Before the copy, a broker in migration mode has replicas in ZooKeeper that the log lacks: this
+    start recreates none of them, a later one may. If it has as many directories as before, a disk
+    was replaced, and the broker copies its replicas from their leaders.
+
     `hosted`: of a broker that starts in migration mode, as in a rollback: it also recreates the
     replicas that are known to be in a missing directory (MigrationPropagator: isNew).
     """
     if before is None:
         return None
+    now = started.log_dirs
     missed = {e: number for e, number in hosted.items() if not is_reserved(e) and e not in now}
     pending += sum(missed.values())
-    if not pending:
-        gone = before.gone
-        return None if gone is None or gone.may_be_untouched else gone
+    kept = None if before.gone is None or before.gone.may_be_untouched else before.gone
+    from_zookeeper = started.mode is Mode.MIGRATING and not started.reverted and not copied
+    if not pending and (kept is not None or not from_zookeeper):
+        return kept
     earlier = [each.directories for each in (before.failed, before.gone) if each is not None]
     had = dict.fromkeys(each for some in (before.log_dirs, *earlier, missed) for each in some)
     missing = tuple(each for each in had if each not in now)
-    if before.gone is not None:  # an earlier start may have recreated the replicas
-        migrating = 0
+    if not pending and len(now) >= len(had):
+        return None
+    if before.gone is not None and before.gone.pending:
+        migrating = 0  # an earlier start may have recreated the replicas
     gone = Gone(directories=missing, pending=pending, at=at, migrating=migrating)
     return gone if missing else before.gone
 
@@ -123,6 +135,7 @@ def incarnation(
         departed: the last one, if it was removed: that reassigns no replica.
     """
     mode = mode_of(record)
+    held = mode is Mode.KRAFT and pending > 0
     return Broker(
         id=record.broker_id,
         epoch=record.broker_epoch,
@@ -132,13 +145,21 @@ def incarnation(
         in_controlled_shutdown=record.in_controlled_shutdown,
         log_dirs=record.log_dirs,
         registered=at,
-        held=mode is Mode.KRAFT and pending > 0,
+        held=held,
+        held_before_ms=_held_since_ms(before) if held else None,
         unregistered=unregistered(before or departed, record.log_dirs, at),
         host=record.host,
         rack=record.rack,
         supports=record.supports,
         reverted=reverted(mode, before),
     )
+
+
+def _held_since_ms(before: Broker | None) -> int | None:
+    """Return since when the registration that ends was held; a crash loop is one hold."""
+    if before is None or not before.held:
+        return None
+    return before.held_before_ms or before.registered.timestamp_ms or None
 
 
 def unfence(broker: Broker, at: Moment, pending: int) -> Broker:
@@ -148,10 +169,26 @@ def unfence(broker: Broker, at: Moment, pending: int) -> Broker:
 
 
 def record_early(broker: Broker, at: Moment | None, pending: int) -> Broker:
-    """Record the first time that the broker is unfenced early; None: a snapshot shows it."""
-    if broker.early is not None or not broker.is_unfenced_early:
+    """Record that the broker is unfenced early; None: a snapshot shows it."""
+    early = broker.early
+    if not broker.is_unfenced_early or (early is not None and early.until is None):
         return broker
-    return replace(broker, early=Early(at=at, pending=pending))
+    if early is None:
+        return replace(broker, early=Early(at=at, pending=pending))
+    again = Early(at=at, pending=early.pending, earlier_ms=early.total_ms)
+    return replace(broker, early=again)
+
+
+def fence(broker: Broker, at: Moment) -> Broker:
+    return replace(early_ended(broker, at), fenced=True)
+
+
+def early_ended(broker: Broker, at: Moment) -> Broker:
+    """Record that the broker is not unfenced early any more."""
+    early = broker.early
+    if early is None or early.until is not None:
+        return broker
+    return replace(broker, early=replace(early, until=at))
 
 
 def amended(broker: Broker, record: RegisterBroker, at: Moment) -> Broker:
@@ -182,10 +219,8 @@ def settled(broker: Broker, at: Moment) -> Broker:
     broker = replace(broker, failed=None)
     if not broker.held:
         return broker
-    early = broker.early
-    if early is not None and early.until is None:
-        early = replace(early, until=at)
-    return replace(broker, held=False, complete=at, early=early, progress=None)
+    broker = early_ended(broker, at)
+    return replace(broker, held=False, complete=at, progress=None)
 
 
 def progressed(broker: Broker, movement: Movement) -> Broker:
@@ -217,6 +252,7 @@ class BrokerSteps:
         departed: their registrations, as far as they were observed.
         shards: broker -> shards in which it has pending replicas.
         barriers: the offsets to `pass_`, in order.
+        is_copied: whether the metadata log has what ZooKeeper had.
     """
 
     def __init__(
@@ -230,6 +266,8 @@ class BrokerSteps:
         self._pending = {each: image.pending(each) for each in image.directories}
         self._migrating = {id_: of.get(MIGRATING, 0) for id_, of in image.directories.items()}
         self._before = image
+        self.is_copied = image.migration_state.is_copied
+        self._reports = reports
         self._movements = _together(reports.values())
         self.barriers = sorted(self._movements)
 
@@ -301,7 +339,8 @@ class BrokerSteps:
         if before is not None and before.incarnation == record.incarnation_id:
             self._amended(at, before, record)
             return
-        departed = self.departed.pop(record.broker_id, None)
+        departed = self._departed(record.broker_id, pending)
+        self.departed.pop(record.broker_id, None)
         earlier = before or departed
         broker = incarnation(record, at, pending, before, departed)
         is_kraft = broker.mode is Mode.KRAFT
@@ -310,7 +349,7 @@ class BrokerSteps:
         broker = replace(
             broker,
             complete=at if is_kraft and pending == 0 else None,
-            gone=without(earlier, broker.log_dirs, at, pending, migrating, hosted),
+            gone=without(earlier, broker, at, pending, migrating, hosted, copied=self.is_copied),
         )
         if not record.fenced:
             broker = unfence(broker, at, pending)
@@ -335,6 +374,19 @@ class BrokerSteps:
         if not record.fenced:
             self._add_unfenced(at, broker, pending)
 
+    def _departed(self, id_: int, pending: int) -> Broker | None:
+        """Return the last registration of a broker that left with replicas.
+
+        One that left without any may be another machine now: no later start can harm a replica.
+        """
+        known = self.departed.get(id_)
+        if known is None or pending or self._before.directories.get(id_):
+            return known
+        reported = (
+            each for report in self._reports.values() for each in report.directories.items()
+        )
+        return known if any(broker == id_ and net > 0 for (broker, _), net in reported) else None
+
     def _hosted(self, broker: Broker) -> Mapping[DirectoryId, int]:
         """Return what a start in migration mode recreates if it misses; no such broker moves it."""
         is_migrating = broker.mode is Mode.MIGRATING
@@ -355,6 +407,12 @@ class BrokerSteps:
         broker = self._current(at, record.broker_id, record.broker_epoch)
         if broker is None:
             return
+        for name, allowed in _CHANGES.items():
+            if (value := getattr(record, name)) not in allowed:
+                self._contradicts(
+                    at, broker.id, f"{name} is {value}, which Kafka 3.9 does not write"
+                )
+                return
         if record.log_dirs:
             self._directories_changed(at, broker.id, broker.log_dirs, record.log_dirs)
             pending = self._pending.get(broker.id, 0)
@@ -384,7 +442,7 @@ class BrokerSteps:
         broker = self._current(at, broker_id, epoch)
         if broker is None:
             return
-        self.brokers[broker_id] = replace(broker, fenced=True)
+        self.brokers[broker_id] = fence(broker, at)
         self._add_event(at, EventKind.BROKER_FENCED, broker_id)
 
     def _unregistered(self, at: Moment, record: UnregisterBroker) -> None:
@@ -401,8 +459,11 @@ class BrokerSteps:
             return broker
         known = "not registered" if broker is None else f"registered with epoch {broker.epoch}"
         why = f"the record speaks of epoch {epoch}, the broker is {known}"
-        self._add_event(at, EventKind.RECORD_CONTRADICTS, broker_id, reason=why)
+        self._contradicts(at, broker_id, why)
         return None
+
+    def _contradicts(self, at: Moment, broker_id: int, why: str) -> None:
+        self._add_event(at, EventKind.RECORD_CONTRADICTS, broker_id, reason=why)
 
     def _directories_changed(
         self,
@@ -425,14 +486,13 @@ class BrokerSteps:
         broker = self.brokers[broker_id] = settled(before, at)
         if not before.held:
             return
-        early = broker.early.summary() if broker.early else None
-        since_ms = broker.registered.timestamp_ms
+        since_ms = _held_since_ms(before)
         self._add_event(
             at,
             EventKind.ASSIGNMENTS_COMPLETE,
             broker_id,
             held_ms=at.timestamp_ms - since_ms if since_ms else None,
-            unfenced_early_ms=early.duration_ms if early else None,
+            unfenced_early_ms=broker.early.total_ms if broker.early else None,
         )
 
     def _from_snapshot(self, at: Moment, record: RegisterBroker, known: Broker | None) -> Broker:
@@ -444,10 +504,16 @@ class BrokerSteps:
             if known.unfenced is None and not record.fenced:
                 known = replace(known, unfenced_before=True)
             broker = amended(known, record, at)
+            early = broker.early
+            if early is not None and early.until is None and (broker.fenced or not pending):
+                # When it ended is not in a snapshot.
+                broker = replace(broker, early=replace(early, at=None))
+            if broker.fenced:
+                broker = early_ended(broker, at)
             if not pending:
                 broker = settled(broker, at)
         else:
-            departed = self.departed.get(record.broker_id)
+            departed = self._departed(record.broker_id, pending)
             # KRaft's broker epoch is the offset of the RegisterBrokerRecord
             # (ClusterControlManager.registerBroker); its time is not in a snapshot.
             since = Moment(offset=record.broker_epoch, timestamp_ms=0)
@@ -461,7 +527,9 @@ class BrokerSteps:
             hosted = self._hosted(broker)
             broker = replace(
                 broker,
-                gone=without(earlier, record.log_dirs, at, were_pending, hosted=hosted),
+                gone=without(
+                    earlier, broker, at, were_pending, hosted=hosted, copied=self.is_copied
+                ),
                 unfenced_before=not record.fenced,
             )
         if not broker.fenced:

@@ -21,6 +21,7 @@ from migration.image.summary import (
     Mode,
     Phase,
     Registered,
+    UncleanElection,
     UnfencedEarly,
     Vanished,
     Wiped,
@@ -29,7 +30,7 @@ from migration.metadata.directory_ids import DirectoryId, is_reserved, to_text
 from migration.metadata.events import Moment
 from migration.metadata.partitions import classify
 from migration.metadata.records import Stamped
-from migration.metadata.replica_state import ReplicaState
+from migration.metadata.replica_state import PENDING_STATES, ReplicaState
 from migration.observed.jmx import JmxImage
 from migration.observed.log_dirs import DisksImage
 from migration.observed.znode_codec import ZkBroker, ZkController
@@ -41,22 +42,29 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Early:
-    """Unfenced while held.
+    """Unfenced while held, once or more.
 
     Attributes:
-        at: the unfencing record; None: it precedes the snapshot.
-        pending: number of pending replicas at that record, or in the snapshot.
-        until: the record that ended the hold.
+        at: the last such unfencing record; None: only a snapshot shows that it began, or ended.
+        pending: number of pending replicas at the first one, or in the snapshot.
+        until: the record that ended that time: a fencing, or the end of the hold.
+        earlier_ms: the sum of the times before; None: unknown.
     """
 
     at: Moment | None
     pending: int
     until: Moment | None = None
+    earlier_ms: int | None = 0
 
-    def summary(self) -> UnfencedEarly:
-        known = self.at is not None and self.until is not None
-        duration = self.until.timestamp_ms - self.at.timestamp_ms if known else None  # type: ignore[union-attr]
-        return UnfencedEarly(pending=self.pending, duration_ms=duration)
+    @property
+    def total_ms(self) -> int | None:
+        """The sum of all times; None: unknown, or the last one has not ended."""
+        if self.at is None or self.until is None or self.earlier_ms is None:
+            return None
+        return self.earlier_ms + self.until.timestamp_ms - self.at.timestamp_ms
+
+    def summary(self, *, held: bool) -> UnfencedEarly:
+        return UnfencedEarly(pending=self.pending, duration_ms=None if held else self.total_ms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +73,8 @@ class Gone:
 
     Attributes:
         pending: number of the broker's replicas without a directory at that moment; for a snapshot:
-            in it, or else before it. At a start in migration mode, those in them count, too.
+            in it, or else before it. At a start in migration mode, those in them count, too. 0: the
+            log had no replica of the broker, as before the copy.
         migrating: number of them that were `migrating`, if the broker started in KRaft mode then,
             and had all its directories before; else 0.
         assigned: number of the broker's replicas that got a directory since.
@@ -79,12 +88,13 @@ class Gone:
 
     @property
     def may_be_untouched(self) -> bool:
-        """Whether the replicas of the missing directories may have been moved to other brokers.
+        """Whether possibly none of the broker's replicas was recreated since.
 
-        The broker refuses the `migrating` ones while a directory is offline (H3), so they stay
-        pending. If as many were assigned as were pending, it created them again.
+        Those of the missing directories may have been moved to other brokers. The broker refuses
+        the `migrating` ones while a directory is offline (H3), so they stay pending. If as many
+        were assigned as were pending, it created them again.
         """
-        return self.migrating == self.pending and self.assigned < self.pending
+        return not self.pending or (self.migrating == self.pending and self.assigned < self.pending)
 
     def after(self, assigned: int) -> "Gone":
         """Return this after more of the broker's replicas got a directory."""
@@ -94,7 +104,10 @@ class Gone:
         left = tuple(each for each in self.directories if each not in others)
         return replace(self, directories=left) if left else None
 
-    def summary(self) -> DirectoriesGone:
+    def summary(self) -> DirectoriesGone | None:
+        """Return what may be lost; None: that start recreated nothing."""
+        if not self.pending:
+            return None
         return DirectoriesGone(
             directories=tuple(to_text(each) for each in self.directories),
             pending=self.pending,
@@ -186,11 +199,14 @@ class ClusterImage:
         pending_shards: broker -> shards in which it has pending replicas.
         replication: counts of under-replicated, leaderless and reassigning partitions.
         controllers: by id.
-        unknown_records: api key -> number of skipped records.
+        unknown_records: api key -> number of skipped records, since the last snapshot.
+        contradiction: the first record that contradicted the state, since the last snapshot, as a
+            sentence; None: none.
         zookeeper: last known state; None: ZooKeeper is not followed.
         vanished: topics last deleted from ZooKeeper before the copy; None: none.
         wiped: topics that a quorum without a copy deleted from ZooKeeper; None: none.
         metadata_lost: lost with an earlier metadata log; None: nothing.
+        unclean: the latest unclean elections, of earlier metadata logs, too; newest last.
         disks: last known state; None: the disks are not followed.
         content: comparisons of ZooKeeper's content with the metadata log.
         places: comparisons of the logs on the disks with the metadata log.
@@ -215,10 +231,12 @@ class ClusterImage:
     replication: Replication = field(default_factory=Replication)
     controllers: Mapping[int, Controller] = field(default_factory=dict)
     unknown_records: Mapping[int, int] = field(default_factory=dict)
+    contradiction: str | None = None
     zookeeper: ZooKeeperImage | None = None
     vanished: Vanished | None = None
     wiped: Wiped | None = None
     metadata_lost: MetadataLost | None = None
+    unclean: tuple[UncleanElection, ...] = ()
     disks: DisksImage | None = None
     content: Comparing = field(default_factory=Comparing)
     places: Comparing = field(default_factory=Comparing)
@@ -236,8 +254,8 @@ class ClusterImage:
 
     def pending(self, broker: int) -> int:
         """Return the number of the broker's replicas without a real directory id."""
-        counts = self.directories.get(broker, {})
-        return sum(count for directory, count in counts.items() if is_reserved(directory))
+        counts = self.directories.get(broker, {}).items()
+        return sum(each for id_, each in counts if classify(id_, frozenset()) in PENDING_STATES)
 
 
 def broker_summary(image: ClusterImage, broker: Broker) -> BrokerSummary:
@@ -255,6 +273,7 @@ def broker_summary(image: ClusterImage, broker: Broker) -> BrokerSummary:
         fenced=broker.fenced,
         in_controlled_shutdown=broker.in_controlled_shutdown,
         held=broker.held,
+        held_before_ms=broker.held_before_ms,
         log_dirs=tuple(to_text(each) for each in broker.log_dirs),
         replicas=replicas,
         registered_offset=broker.registered.offset,
@@ -263,7 +282,7 @@ def broker_summary(image: ClusterImage, broker: Broker) -> BrokerSummary:
         unfenced_ms=unfenced.timestamp_ms if unfenced else None,
         assignments_complete_offset=complete.offset if complete else None,
         assignments_complete_ms=complete.timestamp_ms if complete else None,
-        unfenced_early=broker.early.summary() if broker.early else None,
+        unfenced_early=broker.early.summary(held=broker.held) if broker.early else None,
         progress=broker.progress,
         gone=broker.gone.summary() if broker.gone else None,
         failed=broker.failed.summary() if broker.failed else None,
@@ -419,6 +438,7 @@ def summarize(cluster: str, image: ClusterImage) -> ClusterSummary:
         topics=image.topics,
         partitions=image.partitions,
         unknown_records=sum(image.unknown_records.values()),
+        contradiction=image.contradiction,
         brokers=tuple(brokers[each] for each in sorted(brokers)),
         zookeeper=image.zookeeper,
         disks=image.disks,
@@ -426,6 +446,7 @@ def summarize(cluster: str, image: ClusterImage) -> ClusterSummary:
         places=image.places.last,
         wiped=image.wiped,
         metadata_lost=image.metadata_lost,
+        unclean=image.unclean,
         under_replicated=image.replication.under_replicated if at else None,
         leaderless=image.replication.leaderless if at else None,
         reassigning=image.replication.reassigning if at else None,

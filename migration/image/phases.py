@@ -36,13 +36,19 @@ class MigrationState:
 
     Attributes:
         value: the record's value; None before the first record.
-        since_ms: the timestamp of the first record with that value.
+        since_ms: the timestamp of the first record with that value. If a snapshot shows the value:
+            of the last record read before the snapshot; 0: there was none.
         copying: the transaction "ZK Migration" is open.
     """
 
     value: int | None = None
     since_ms: int | None = None
     copying: bool = False
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether the copy from ZooKeeper was made in this metadata log."""
+        return self.value in (MIGRATION, POST_MIGRATION)
 
     def now(self, value: int, at_ms: int) -> "MigrationState":
         """Return the state after a record."""

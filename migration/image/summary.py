@@ -56,8 +56,9 @@ class UnfencedEarly:
     """Kafka unfenced a broker while it was held.
 
     Attributes:
-        pending: number of the broker's pending replicas at the unfencing record.
-        duration_ms: from that record's timestamp to that of the completing one; None while pending.
+        pending: number of the broker's pending replicas at the first unfencing record.
+        duration_ms: how long it was unfenced, by the records' timestamps, until the completing one;
+            None while pending, or if only a snapshot shows a beginning or an end.
     """
 
     pending: int
@@ -105,6 +106,8 @@ class Registered:
 
     Attributes:
         held: in KRaft mode, with replicas that have no directory since the registration.
+        held_before_ms: when the hold, or the last one, began, if it was held by an earlier
+            registration, too.
         host: of its first listener; None: unknown.
         supports: the highest metadata.version that it supports; None: unknown.
         reverted: it was in KRaft mode before it was in migration mode, as in a rollback.
@@ -115,6 +118,7 @@ class Registered:
     fenced: bool
     in_controlled_shutdown: bool
     held: bool
+    held_before_ms: int | None = None
     progress: Progress | None = None
     host: str | None = None
     rack: str | None = None
@@ -133,7 +137,7 @@ class BrokerSummary(Registered):
 
     Attributes:
         epoch: None for a broker that is only in ZooKeeper.
-        unfenced_early: the first time since its registration; None: it never was.
+        unfenced_early: since its registration; None: it never was.
         gone: directories missing from its latest registration.
         failed: directories that failed since then, while the replicas that are still pending were
             pending.
@@ -176,9 +180,17 @@ class BrokerSummary(Registered):
         return sum(self.replicas[each] for each in PENDING_STATES)
 
     @property
+    def held_since_ms(self) -> int | None:
+        """When the hold, or the last one, began; a restart begins no new one."""
+        return self.registered_ms if self.held_before_ms is None else self.held_before_ms
+
+    @property
     def last_progress_ms(self) -> int | None:
-        """When a held broker last made progress; before the first, when it registered."""
-        return self.registered_ms if self.progress is None else self.progress.last_ms
+        """When a held broker last made progress; before the first, when its hold began."""
+        if self.progress is not None:
+            return self.progress.last_ms
+        since_ms = self.held_since_ms
+        return None if since_ms is None else max(since_ms, self.assigned_ms or 0)
 
     def is_stalled(self, now_ms: int, stall_after_ms: int) -> bool:
         """Whether the broker is held and made no progress for longer than `stall_after_ms`."""
@@ -246,6 +258,23 @@ class MetadataLost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UncleanElection:
+    """A partition got a leader that was not in its ISR: acknowledged records may be lost.
+
+    Attributes:
+        broker: the leader.
+        isr: the ISR before the election, as text.
+        at_ms: the timestamp of its record; None: before the snapshot that was read.
+    """
+
+    topic: str
+    partition: int
+    broker: int
+    isr: str
+    at_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSummary:
     """One cluster at one metadata offset.
 
@@ -254,6 +283,9 @@ class ClusterSummary:
             controllers that are newly provisioned after a rollback begin another one.
         metadata_offset: its last observed record, including no-op records; None before the first.
         observed_ms: that record's timestamp.
+        unknown_records: number of records of an unknown type that were skipped.
+        contradiction: the first record that contradicted the state and was skipped, as a sentence;
+            None: none.
         zookeeper: last known state; None: ZooKeeper is not followed.
         disks: last known state; None: the disks are not followed.
         content: the last comparison of ZooKeeper's content with the metadata log.
@@ -265,8 +297,10 @@ class ClusterSummary:
         controllers: by id; None: unknown.
         wiped: topics that a quorum without a copy deleted from ZooKeeper; None: none.
         metadata_lost: lost with an earlier metadata log; None: nothing.
+        unclean: the latest unclean elections, newest last.
         jmx: the nodes' last known JMX numbers; None: they are not followed.
-        migration_state_ms: the time of the first ZkMigrationStateRecord with the present state.
+        migration_state_ms: the time of the first ZkMigrationStateRecord with the present state, or
+            an earlier one (`migration.image.phases.MigrationState`).
     """
 
     cluster: str
@@ -291,8 +325,10 @@ class ClusterSummary:
     controllers: tuple[ControllerSummary, ...] | None = None
     wiped: Wiped | None = None
     metadata_lost: MetadataLost | None = None
+    unclean: tuple[UncleanElection, ...] = ()
     jmx: JmxImage | None = None
     migration_state_ms: int | None = None
+    contradiction: str | None = None
 
     def broker(self, id_: int | None) -> BrokerSummary | None:
         """Return a broker of the cluster; None: neither the log nor ZooKeeper has it."""
@@ -327,7 +363,10 @@ class ClusterSummary:
 
     @property
     def copied_ms(self) -> int | None:
-        """When the copy was completed; None: it is not, or ZooKeeper is not used any more."""
+        """When the copy was completed, or earlier (`migration_state_ms`).
+
+        None: it is not, or ZooKeeper is not used any more.
+        """
         is_copied = self.phase in (Phase.HYBRID, Phase.DUAL_WRITE)
         return (self.migration_state_ms or 0) if is_copied else None
 

@@ -25,7 +25,8 @@ _LATE_MS: Final = 5_000
 known first, although it happened second."""
 
 _ENDED_MS: Final = 60_000
-"""The log of a running quorum has at least two records a second."""
+"""The log of a running quorum grows by two records a second (metadata.max.idle.interval.ms); if it
+grows less often, the offset is not proven."""
 
 
 def skipped_at(zookeeper: ZooKeeperImage | None, phase: Phase) -> int | None:

@@ -83,6 +83,10 @@ class EventKind(WeightedKind):
         "broker {broker} registers fewer log directories: {lost} fewer, {left} left"
     )
     LOG_DIRS_ADDED = notable("broker {broker} registers more log directories: {added} more")
+    UNCLEAN_ELECTION = bad(
+        "broker {leader} leads {topic}-{partition} by an unclean election: it was not in the ISR"
+        " ({isr}), so acknowledged records may be lost"
+    )
     TOPIC_CREATED = plain("topic {topic} is in the metadata log")
     TOPIC_DELETED = plain("topic {topic} is deleted in the metadata log")
     # ZooKeeper

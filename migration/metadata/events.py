@@ -94,6 +94,11 @@ class EventCollector:
         )
         self._events.append(event)
 
+    def add_before(self, offset: int, kind: str, /, **fields: object) -> None:
+        """Add an event that precedes the snapshot that ends there; its time is unknown."""
+        event = self._event(offset=offset, timestamp_ms=None, kind=kind, fields=fields)
+        self._events.append(event)
+
     def add_at(self, at: Moment, kind: str, broker: int | None = None, /, **fields: object) -> None:
         """Add an event of a record."""
         event = self._event(

@@ -117,6 +117,32 @@ def merge(before: Replicas, record: PartitionChange, numbers: Numbers) -> Replic
     return Replicas(brokers, numbered, leader, isr, moving)
 
 
+def is_unclean(before: Replicas, record: PartitionChange) -> bool:
+    """Return whether a record makes a replica that is not in the ISR the only one in it.
+
+    If the partition is recovering from an earlier unclean election, the record does not say so
+    (PartitionChangeBuilder), nor does the cancellation of a reassignment. If no replica is active
+    then, the one in the ISR leads later. The last record of a completed reassignment also sets
+    replicas and ISR, and is clean.
+    """
+    if record.recovering:
+        return True
+    if record.isr is None or len(record.isr) != 1 or record.isr[0] in before.isr:
+        return False
+    if record.replicas is None:
+        return record.isr[0] == record.leader
+    return not is_completed(before, record.replicas)
+
+
+def is_completed(before: Replicas, replicas: tuple[int, ...]) -> bool:
+    """Return whether a reassignment ends with these replicas (PartitionReassignmentReplicas).
+
+    The replicas that it removes are last: its completion drops them, its cancellation does not.
+    The completion of one that only adds replicas sets no replicas.
+    """
+    return bool(before.moving & REMOVING) and not {*before.brokers[-1:]} <= {*replicas}
+
+
 def classify(directory: DirectoryId, registered: frozenset[DirectoryId]) -> ReplicaState:
     """Return the state of a replica in `directory`; `registered`: its broker's directories.
 

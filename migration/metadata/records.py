@@ -25,7 +25,10 @@ class RemoveTopic(NamedTuple):
 
 
 class Partition(NamedTuple):
-    """PartitionRecord (3). `directories` None: absent or empty, every replica MIGRATING."""
+    """PartitionRecord (3). `directories` None: absent or empty, every replica MIGRATING.
+
+    `recovering`: its leader was elected although it was not in the ISR (LeaderRecoveryState 1).
+    """
 
     partition_id: int
     topic_id: bytes
@@ -35,10 +38,14 @@ class Partition(NamedTuple):
     adding_replicas: tuple[int, ...]
     leader: int
     directories: tuple[DirectoryId, ...] | None = None
+    recovering: bool = False
 
 
 class PartitionChange(NamedTuple):
-    """PartitionChangeRecord (5). `leader` -2: did not change."""
+    """PartitionChangeRecord (5). `leader` -2: did not change.
+
+    `recovering`: it sets LeaderRecoveryState 1, because it elects a leader that is not in the ISR.
+    """
 
     partition_id: int
     topic_id: bytes
@@ -48,6 +55,7 @@ class PartitionChange(NamedTuple):
     removing_replicas: tuple[int, ...] | None = None
     adding_replicas: tuple[int, ...] | None = None
     directories: tuple[DirectoryId, ...] | None = None
+    recovering: bool = False
 
 
 class RegisterBroker(NamedTuple):

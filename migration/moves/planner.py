@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from migration.moves.plan_file import ANY, Wanted, to_file, too_long
 from migration.observed.probed import Broker, LogDir, Partition, TopicPartition, Topics, Unknown
+from migration.values.evidence import named
 
 THROTTLE: Final = "replica.alter.log.dirs.io.max.bytes.per.second"
 """Bytes per second of all moves of a broker; KIP-113 calls it `intra.broker.throttled.rate`."""
@@ -27,6 +28,7 @@ WORTH: Final = 0.8
 difference by at least half of what it copies."""
 EVEN_ENOUGH: Final = 0.05
 """The directories of a broker are even if they differ by at most this part of their mean."""
+_NAMED_MAX: Final = 5
 
 
 class Measure(enum.StrEnum):
@@ -141,18 +143,20 @@ def listed(moves: Iterable[Move], topics: Topics) -> tuple[tuple[Move, ...], tup
     Also returns why the others cannot be planned.
     """
     replicas = {(each.at, id_) for each in topics.partitions for id_ in each.replicas}
-    found: list[Move] = []
-    unknown: list[str] = []
+    moves = tuple(moves)
+    unlisted: defaultdict[tuple[int, str], list[TopicPartition]] = defaultdict(list)
     for each in moves:
-        if (each.at, each.broker) in replicas:
-            found.append(each)
-        else:
-            unknown.append(
-                f"broker {each.broker} has {each.at} in {each.source}, and the cluster's metadata"
-                " lists no such replica: it is being created, deleted or reassigned, or Kraftgate's"
-                " principal may not describe the topic"
-            )
-    return tuple(found), tuple(unknown)
+        if (each.at, each.broker) not in replicas:
+            unlisted[each.broker, each.source].append(each.at)
+    found = tuple(each for each in moves if (each.at, each.broker) in replicas)
+    return found, tuple(
+        f"broker {id_} has {named(names, _NAMED_MAX)} in {source}, and the cluster's metadata does"
+        " not list that: it is being created, deleted or reassigned (plan again later), its topic"
+        " was deleted and the log is left (`replica_not_in_metadata`: a broker in KRaft mode"
+        " renames the folder when it starts), or Kraftgate's principal may not describe the topic."
+        " To move the others now, pass the output of --json with --from"
+        for (id_, source), names in unlisted.items()
+    )
 
 
 def requested(
@@ -209,7 +213,8 @@ def obstacles(
     """Return what prevents moves that nothing forbids: names, space, directories, other moves.
 
     A broker with an offline directory begins no move at all (LogManager.getOrCreateLog).
-    `own`: the targets of moves that may run already, by broker: an interrupted plan's.
+    `own`: the targets of moves that may run already, by broker: an interrupted plan's. On a broker
+    that has begun with them, they may use the reserve: ending a plan midway frees nothing.
     """
     moves = tuple(moves)
     found = dict.fromkeys(
@@ -231,10 +236,19 @@ def obstacles(
     into = [each for each in moves if (each.broker, each.target) in there]
     for volume in space(into, brokers):
         total = _log_dir(brokers[volume.broker], volume.path).total_bytes or 0
-        # A plan that has begun may use the reserve: ending it midway frees nothing.
-        reserve = 0 if own.get(volume.broker) else round(RESERVE * total)
+        has_begun = _has_begun(brokers[volume.broker], own.get(volume.broker, {}))
+        reserve = 0 if has_begun else round(RESERVE * total)
         found |= dict.fromkeys(_too_small(volume, reserve))
     return tuple(found)
+
+
+def _has_begun(broker: Broker, targets: Mapping[TopicPartition, str]) -> bool:
+    """Return whether a replica moves to its target, or is there."""
+    return any(
+        targets.get(at) == one.path
+        for one in _described(broker)
+        for at in one.replicas | one.futures
+    )
 
 
 def _too_small(volume: Space, reserve: int) -> Iterator[str]:

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, TypeAlias
 
 from migration.moves.verify import Progress, Verified
-from migration.observed.probed import Broker, TopicPartition, Unknown
+from migration.observed.facts import FutureSeen
+from migration.observed.log_dirs import NO_LAG, has_gone_on
+from migration.observed.probed import Broker, LogDir, TopicPartition, Unknown
 
 STRIKES_MAX: Final = 3
 """A broker that exchanges the replicas at the end of a move may describe neither for a moment, and
@@ -147,13 +149,55 @@ def measured(
         if isinstance(log_dirs, Unknown):
             continue
         size = max((one.sizes.get(each.at, 0) for one in log_dirs), default=0)
-        copied = max((one.future_sizes.get(each.at, 0) for one in log_dirs), default=0)
-        arrived = size if each.progress is Progress.COMPLETED else min(size, copied)
+        done_now = min(size, _copied(each.at, log_dirs))
+        arrived = size if each.progress is Progress.COMPLETED else done_now
         total += size
         done += arrived
         left[each.broker] += size - arrived
     seconds_min = max((left[id_] / rate for id_, rate in throttles.items()), default=0.0)
     return Measured(completed, count, done, total, seconds_min)
+
+
+class Copies(NamedTuple):
+    """The future replicas that a broker fills.
+
+    Attributes:
+        since_s: since when none of them has gone on, begun or arrived. A broker copies one after
+            the other, so one that goes on is enough.
+    """
+
+    seen: Mapping[TopicPartition, FutureSeen]
+    since_s: float
+
+
+def copies(
+    before: Mapping[int, Copies],
+    waits: Iterable[Verified],
+    brokers: Mapping[int, Broker],
+    now_s: float,
+) -> Mapping[int, Copies]:
+    """Return the copies of each broker that answers, after a poll."""
+    found: defaultdict[int, dict[TopicPartition, FutureSeen]] = defaultdict(dict)
+    for each in waits:
+        log_dirs = brokers[each.broker].log_dirs
+        if each.progress is Progress.MOVING and not isinstance(log_dirs, Unknown):
+            lag = NO_LAG if each.lag is None else each.lag
+            size = _copied(each.at, log_dirs)
+            found[each.broker][each.at] = FutureSeen(each.at.topic, each.at.number, size, lag)
+    return {id_: _since(before.get(id_), seen, now_s) for id_, seen in found.items()}
+
+
+def _since(
+    before: Copies | None, seen: Mapping[TopicPartition, FutureSeen], now_s: float
+) -> Copies:
+    if before is None or before.seen.keys() != seen.keys():
+        return Copies(seen, now_s)
+    goes_on = any(has_gone_on(was, seen[at]) for at, was in before.seen.items())
+    return Copies(seen, now_s if goes_on else before.since_s)
+
+
+def _copied(at: TopicPartition, log_dirs: Iterable[LogDir]) -> int:
+    return max((one.future_sizes.get(at, 0) for one in log_dirs), default=0)
 
 
 def _replica(each: Verified) -> Replica:

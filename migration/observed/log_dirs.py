@@ -6,7 +6,7 @@ Interprets the facts of `migration.observed.facts`.
 import enum
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
 from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event, EventCollector, Source
@@ -43,6 +43,17 @@ NO_LAG: Final = -1
 """The lag of a future replica whose current replica is not online."""
 NAMED_MAX: Final = 200
 """The number of a directory's replicas that are stored by name; all are counted."""
+NOT_CLEANED: Final = (
+    "Kafka deletes and compacts nothing in the original until the broker restarts (KAFKA-16114,"
+    " KAFKA-19458)"
+)
+"""What a move leaves whose copy is dropped before it has arrived.
+
+A move pauses the cleaner of its replica (ReplicaManager.alterReplicaLogDirs); only its end resumes
+it (LogManager.replaceCurrentWithFutureLog), and neither another target nor a failed directory does
+(ReplicaManager.handleLogDirFailure). The pauses are counted: a later move resumes its own alone.
+Observed on 3.9.1: 25 s after a cancellation, retention of 15 s had emptied another topic and
+deleted nothing of this one; the start of the broker deleted it."""
 _ENDS: Final = {
     CutOffEnd.READABLE: EventKind.REPLICAS_REACHABLE_AGAIN,
     CutOffEnd.EMPTY: EventKind.REPLICAS_NOT_BACK,
@@ -95,6 +106,14 @@ class Loss:
     broker: int | None = None
 
 
+class _OfBroker(Protocol):
+    @property
+    def broker(self) -> int | None: ...
+
+
+Lost = TypeVar("Lost", bound=_OfBroker)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectoryMove:
     """A future replica, and since when its lag, or its size, has stayed the same.
@@ -123,7 +142,7 @@ class BrokerDisks:
         answered_ms: when it last answered; None: never.
         unreachable: why it does not answer now; None: it does.
         unreachable_since_ms: since when.
-        log_dirs: as last collected, in the broker's order; `readable` is of the last poll.
+        log_dirs: as last collected, in the order of their paths; `readable` is of the last poll.
         cut_off: path -> its unreachable replicas.
         moves: the named future replicas, by path.
         offline_since_ms: path -> since when the broker reports it offline.
@@ -177,6 +196,13 @@ class DisksImage:
 def name(replica: ReplicaSeen | FutureSeen) -> str:
     """Return a replica's partition as Kafka prints it."""
     return f"{replica.topic}-{replica.partition}"
+
+
+def behind(lag: int) -> str:
+    """Return how far a future replica is, by its lag."""
+    if lag == NO_LAG:
+        return "its current replica is not online"
+    return f"{lag} messages behind" if lag > 0 else "caught up, not promoted"
 
 
 def is_bad(log_dir: LogDirSeen) -> bool:
@@ -274,18 +300,19 @@ def _moves(before: BrokerDisks, fact: DisksSeen) -> Iterator[DirectoryMove]:
     now = {(log_dir.path, name(each)): each for log_dir in fact.log_dirs for each in log_dir.moving}
     # A broker's thread copies one replica after the other (ReplicaAlterLogDirsThread).
     has_one_gone_on = any(
-        at not in now or _has_gone_on(was.replica, now[at]) for at, was in known.items()
+        at not in now or has_gone_on(was.replica, now[at]) for at, was in known.items()
     )
     for at, each in now.items():
         was = known.get(at)
         waits_its_turn = has_one_gone_on and (each.lag > 0 or each.lag == each.bytes == 0)
-        if was is None or waits_its_turn or _has_gone_on(was.replica, each):
+        if was is None or waits_its_turn or has_gone_on(was.replica, each):
             yield DirectoryMove(path=at[0], replica=each, since_ms=fact.seen_ms)
         else:
             yield replace(was, replica=each, polls=was.polls + 1)
 
 
-def _has_gone_on(was: FutureSeen, now: FutureSeen) -> bool:
+def has_gone_on(was: FutureSeen, now: FutureSeen) -> bool:
+    """Return whether a future replica has copied records, and does not only follow its source."""
     return was.lag != now.lag and was.bytes != now.bytes
 
 
@@ -408,12 +435,15 @@ def _lost(image: DisksImage, fact: OffsetsFell, collected: EventCollector) -> Di
         start_offset_now=fact.now_start,
         end_offset_seen_ms=fact.was_seen_ms,
     )
-    losses = (*image.losses, loss)
-    if len(losses) > NAMED_MAX:  # the last one of each broker stays, and so does its hazard
-        last = {each.broker: each for each in losses}
-        oldest = next((each for each in losses if last[each.broker] is not each), losses[0])
-        losses = tuple(each for each in losses if each is not oldest)
-    return replace(image, losses=losses)
+    return replace(image, losses=latest((*image.losses, loss)))
+
+
+def latest(losses: Sequence[Lost]) -> tuple[Lost, ...]:
+    """Return the latest losses; the last one of each broker stays, and so does its hazard."""
+    last = {each.broker: at for at, each in enumerate(losses)}
+    others = [at for at, each in enumerate(losses) if last[each.broker] != at]
+    dropped = set(others[: max(0, len(losses) - NAMED_MAX)])
+    return tuple(each for at, each in enumerate(losses) if at not in dropped)
 
 
 def disks_of(brokers: Iterable[Broker]) -> DisksImage:

@@ -30,12 +30,26 @@ NOT_ASKED: Final = Unknown("not polled yet")
 
 QUORUM_SETTINGS: Final = ("controller.quorum.voters", "controller.quorum.bootstrap.servers")
 """The server properties that name the controllers: of a static quorum, of a dynamic one."""
+UNCLEAN: Final = "unclean.leader.election.enable"
+"""The setting of brokers and topics: a replica that is not in the ISR may be elected."""
 LISTENER_SETTINGS: Final = (
     "inter.broker.listener.name",
     "listener.security.protocol.map",
     "security.inter.broker.protocol",
 )
 """The server properties of a broker's listeners that a new controller needs, too."""
+LOG_DIR_SETTINGS: Final = ("log.dirs", "log.dir")
+"""The server properties that name a broker's log directories: the second one without the first."""
+
+
+def log_dirs_of(settings: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a broker's log directories in the order of its setting; empty: not reported.
+
+    Kafka puts the metadata log into the first one. A broker's answer about its directories has
+    another order.
+    """
+    named = next((found for name in LOG_DIR_SETTINGS if (found := settings.get(name))), "")
+    return tuple(path for each in named.split(",") if (path := each.strip()))
 
 
 class TopicPartition(NamedTuple):
@@ -151,6 +165,7 @@ class Topics:
         cluster_id: as the brokers report it.
         broker_ids: those that are alive.
         min_isr: `min.insync.replicas` by topic.
+        unclean: those with `unclean.leader.election.enable`, of the same answer as `min_isr`.
         reassignments: a description of each open one.
     """
 
@@ -158,6 +173,7 @@ class Topics:
     broker_ids: frozenset[int]
     partitions: tuple[Partition, ...]
     min_isr: Maybe[Mapping[str, int]] = NOT_ASKED
+    unclean: frozenset[str] = frozenset()
     reassignments: Maybe[tuple[str, ...]] = NOT_ASKED
 
 
@@ -228,12 +244,13 @@ class Quorum:
     """The quorum as its leader describes it.
 
     Attributes:
+        high_watermark: None: unknown, until a majority has fetched in the leader's epoch.
         progress: of each voter, in order of id.
     """
 
     leader: int
     epoch: int
-    high_watermark: int
+    high_watermark: int | None
     voters: tuple[int, ...]
     progress: tuple[Voter, ...] = ()
 
@@ -278,6 +295,8 @@ class Facts:
         zookeeper_connect: as configured, with the chroot; None: not configured.
         zookeeper_identity: whether the configuration has Kraftgate's ZooKeeper credentials.
         brokers: all known ones, including those that are down, in order of id.
+        bootstrap_ids: the cluster id by address, of the addresses in `brokers.bootstrap` that
+            answered.
         controllers: the configured ones; empty: none is configured.
     """
 
@@ -289,6 +308,7 @@ class Facts:
     ensemble: tuple[ZooKeeperServer, ...] = ()
     topics: Maybe[Topics] = NOT_ASKED
     brokers: tuple[Broker, ...] = ()
+    bootstrap_ids: Mapping[str, str] = field(default_factory=dict)
     controllers: tuple[Controller, ...] = ()
 
     @property

@@ -31,6 +31,9 @@ class SourceStatus:
         high_watermark: the first uncommitted offset, from the last reply.
         due_offset: the store must include all records below it: they have been available for
             `STALE_AFTER_MS`, or since this process began to follow. None: unknown.
+        dual_write_due: the metadata offset that `/migration` must have in dual write: that record
+            was in the log `BEACON_STALE_MS` ago. None: unknown, or a leader's first record is the
+            last one: what precedes it is written at the takeover, and the offset is not.
         active_controller: the node id that leads the metadata quorum.
         leader_epoch: that leader's epoch.
         led_since_ms: since when that leader has answered without a break. None: unknown.
@@ -58,6 +61,7 @@ class SourceStatus:
     record_seen_ms: int | None = None
     high_watermark: int | None = None
     due_offset: int | None = None
+    dual_write_due: int | None = None
     active_controller: int | None = None
     leader_epoch: int | None = None
     led_since_ms: int | None = None

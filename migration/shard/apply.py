@@ -26,12 +26,13 @@ from migration.metadata.partitions import (
     InvalidReplicaDirectories,
     Numbers,
     Replicas,
+    is_unclean,
     merge,
     register,
 )
 from migration.metadata.records import Config, Partition, RemoveTopic, Topic
 from migration.observed.facts import ShardFact, ZkContentSeen
-from migration.shard.fold import Placed, fold, moves, replica_changes
+from migration.shard.fold import Placed, elected, fold, moves, replica_changes
 from migration.shard.lists import Integers, Lists, ranked
 from migration.shard.partition_records import (
     NO_NUMBER,
@@ -249,6 +250,7 @@ class ShardBatch:
                 for each in sorted(shard.registered.keys() | loaded.registered.keys())
             ]
             self._register(changed, before, np.empty((0, COLUMNS), dtype=np.int64))
+        self._elected_before(offset, timestamp_ms, partitions, before, after)
         keys = np.union1d(before.keys, after.keys)
         self._tell(offset, timestamp_ms, before.looked_up(keys), after.looked_up(keys))
         if not loaded.topics:
@@ -328,6 +330,8 @@ class ShardBatch:
         keys = keys_of(topics, records.partitions)
         found = fold(shard.partitions, keys, records._replace(directories=directories))
         before, after, changes = found.before, found.after, found.changes
+        for at, row in enumerate(found.unclean.tolist()):
+            self._note_election(records, row, int(topics[row]), found.in_sync.at(at))
         if len(found.odd):
             odd_before, odd_after, odd_changes = self._one_by_one(keys, records, found.odd)
             before = PartitionTable.joined([before, odd_before])
@@ -340,6 +344,30 @@ class ShardBatch:
         self._report.replication = self._report.replication.plus([change])
         self._report.partitions += _count(after) - _count(before)
         return changes
+
+    def _elected_before(
+        self,
+        offset: int,
+        timestamp_ms: int,
+        partitions: PartitionRecords,
+        before: PartitionTable,
+        after: PartitionTable,
+    ) -> None:
+        """Report the unclean elections that a snapshot shows, and the state before it does not.
+
+        A snapshot has only the present leader, until whose next change of the ISR it is recovering.
+        """
+        records = partitions.take(np.flatnonzero(partitions.recovering & partitions.created))
+        records = records._replace(
+            offsets=np.full_like(records.offsets, offset),
+            timestamps=np.full_like(records.timestamps, timestamp_ms),
+        )
+        topics = self._topics_of(records)
+        keys = keys_of(topics, records.partitions)
+        was, now = before.looked_up(keys), after.looked_up(keys)
+        known = (was.leaders == now.leaders) & was.isr.equals(now.isr)
+        for row in np.flatnonzero((now.brokers.lengths >= 0) & ~known).tolist():
+            self._note_election(records, row, int(topics[row]), was.isr.at(row))
 
     def _topics_of(self, records: PartitionRecords) -> Integers:
         """Return the number of each record's topic; NO_NUMBER: there is none at its offset."""
@@ -379,6 +407,8 @@ class ShardBatch:
                     now = register(record, shard.numbers)
                 elif was is not None:
                     now = merge(was, record, shard.numbers)
+                    if is_unclean(was, record):
+                        self._note_election(records, row, topic_of(key), was.isr)
                 else:
                     self._contradicts(records, row, None)
                     continue
@@ -517,6 +547,19 @@ class ShardBatch:
                 why = "a partition without a topic"
         offset, timestamp_ms = int(records.offsets[row]), int(records.timestamps[row])
         self._note_contradiction(offset, timestamp_ms, id_at(records.topic_ids, row), why)
+
+    def _note_election(
+        self, records: PartitionRecords, row: int, topic: int, in_sync: tuple[int, ...] | None
+    ) -> None:
+        """Report that a record elects a leader that is not in the ISR; None: the ISR is unknown."""
+        fields: dict[str, str | int] = {
+            "topic": self._named[topic][1],
+            "partition": int(records.partitions[row]),
+            "leader": int(elected(records, np.array([row]))[0]),
+            "isr": "unknown" if in_sync is None else ", ".join(map(str, in_sync)),
+        }
+        at = int(records.offsets[row]), int(records.timestamps[row])
+        self._report.notes.append(Note(*at, EventKind.UNCLEAN_ELECTION, fields))
 
     def _note_contradiction(
         self, offset: int, timestamp_ms: int, topic_id: bytes, why: str

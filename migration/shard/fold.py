@@ -15,7 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from migration.metadata.partitions import ADDING, MIGRATING_NUMBER, REMOVING, Replicas
+from migration.metadata.partitions import (
+    ADDING,
+    MIGRATING_NUMBER,
+    REMOVING,
+    Replicas,
+    is_completed,
+)
 from migration.shard.lists import Flags, Integers, Lists
 from migration.shard.partition_records import UNCHANGED, PartitionRecords, unchanged
 from migration.shard.partition_table import PartitionTable
@@ -31,12 +37,16 @@ class Fold(NamedTuple):
         changes: rows of `Transitions.extend`, ordered by record: row in the records, broker,
             directory before, directory after.
         odd: rows of the records that have to be applied one by one, ascending.
+        unclean: rows of the changes that elect a leader that is not in the ISR.
+        in_sync: for each of them, the ISR before it.
     """
 
     before: PartitionTable
     after: PartitionTable
     changes: Integers
     odd: Integers
+    unclean: Integers
+    in_sync: Lists
 
 
 def fold(table: PartitionTable, keys: Integers, records: PartitionRecords) -> Fold:
@@ -52,11 +62,13 @@ def fold(table: PartitionTable, keys: Integers, records: PartitionRecords) -> Fo
     ordered = _Ordered(before, group, records)
     odd = ordered.odd()
     regular = ~odd
+    elections = _elections(records)
     return Fold(
         before.take(regular),
         ordered.after().take(regular),
         ordered.changes(regular),
         np.flatnonzero(odd[group]),
+        *ordered.unclean(elections[regular[group[elections]]], records),
     )
 
 
@@ -113,8 +125,7 @@ class _Ordered:
         return PartitionTable(
             keys=self._keys,
             leaders=self._leaders[self._leader_of[last]],
-            moving=self._adding[self._adding_of[last]] * ADDING
-            + self._removing[self._removing_of[last]] * REMOVING,
+            moving=self._moving(last),
             brokers=self._brokers.take(self._brokers_of[last]),
             directories=self._directories.take(self._directories_of[last]),
             isr=self._isr.take(self._isr_of[last]),
@@ -131,6 +142,30 @@ class _Ordered:
         found = replica_changes(was, now)
         found[:, 0] = self._records[rows][found[:, 0]]
         return found[np.argsort(found[:, 0], kind="stable")]
+
+    def unclean(self, elections: Integers, records: PartitionRecords) -> tuple[Integers, Lists]:
+        """Return those of these records that are unclean elections, and the ISR before each."""
+        rows = np.flatnonzero(np.isin(self._records, elections))
+        found, before = self._records[rows], self._isr.take(self._isr_of[rows - 1])
+        owners = before.owners()
+        clean = owners[before.flat() == elected(records, found)[owners]]
+        unclean = ~np.isin(np.arange(len(found)), clean)
+        for at in np.flatnonzero(unclean & (records.brokers.lengths[found] >= 0)).tolist():
+            replicas = records.brokers.at(found[at]) or ()
+            unclean[at] = not is_completed(self._replicas(rows[at] - 1), replicas)
+        unclean |= records.recovering[found]
+        return found[unclean], before.take(unclean)
+
+    def _replicas(self, row: int) -> Replicas:
+        """Return the brokers of one partition after this row, and whether they are moving."""
+        moving = int(self._moving(np.array([row]))[0])
+        return Replicas(self._brokers.at(self._brokers_of[row]) or (), (), -1, (), moving)
+
+    def _moving(self, rows: Integers) -> Integers:
+        """Return whether a reassignment adds or removes replicas, after these rows."""
+        adding = self._adding[self._adding_of[rows]] * ADDING
+        found: Integers = adding + self._removing[self._removing_of[rows]] * REMOVING
+        return found
 
     def _placed(self, rows: Integers) -> "Placed":
         """Return the replicas after these rows."""
@@ -192,6 +227,28 @@ def moves(before: Replicas | None, after: Replicas | None) -> Iterator[tuple[int
                 yield broker, old, directory
     for broker, directory in was.items():
         yield broker, directory, ABSENT
+
+
+def _elections(records: PartitionRecords) -> Integers:
+    """Return the records that are unclean elections if their leader is not in the ISR before.
+
+    See `migration.metadata.partitions.is_unclean`.
+    """
+    alone = np.flatnonzero(~records.created & (records.isr.lengths == 1))
+    leads = elected(records, alone) == records.leaders[alone]
+    alone = alone[leads | (records.brokers.lengths[alone] >= 0)]
+    return np.union1d(alone, np.flatnonzero(records.recovering & ~records.created))
+
+
+def elected(records: PartitionRecords, rows: Integers) -> Integers:
+    """Return the replica that each of these elections puts into the ISR: the present leader.
+
+    The cancellation of a reassignment names no leader if that replica is not active.
+    """
+    found, isr = records.leaders[rows].copy(), records.isr.take(rows)
+    alone = isr.lengths == 1
+    found[alone] = isr.take(alone).flat()
+    return found
 
 
 def _directories(records: PartitionRecords) -> Lists:

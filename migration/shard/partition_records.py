@@ -40,6 +40,7 @@ class PartitionRecords(NamedTuple):
         directory_ids: the ids that `directories` refers to.
         adding: whether a reassignment adds replicas: 0, 1 or UNCHANGED.
         removing: whether it removes replicas, as `adding`.
+        recovering: whether it sets the LeaderRecoveryState of an unclean election.
     """
 
     offsets: Integers
@@ -54,6 +55,7 @@ class PartitionRecords(NamedTuple):
     directory_ids: Ids
     adding: Integers
     removing: Integers
+    recovering: Flags
 
     @classmethod
     def of(
@@ -78,6 +80,7 @@ class PartitionRecords(NamedTuple):
             directory_ids=ids_of(flat),
             adding=_flags(each.adding_replicas for each in only),
             removing=_flags(each.removing_replicas for each in only),
+            recovering=np.array([each.recovering for each in only], dtype=np.bool_),
         )
 
     @classmethod
@@ -108,6 +111,7 @@ class PartitionRecords(NamedTuple):
         topic_id = id_at(self.topic_ids, row)
         brokers, isr = self.brokers.at(row), self.isr.at(row)
         adding, removing = _some(self.adding[row]), _some(self.removing[row])
+        recovering = bool(self.recovering[row])
         if not self.created[row]:
             return PartitionChange(
                 partition,
@@ -118,6 +122,7 @@ class PartitionRecords(NamedTuple):
                 removing_replicas=removing,
                 adding_replicas=adding,
                 directories=directories,
+                recovering=recovering,
             )
         return Partition(
             partition,
@@ -128,6 +133,7 @@ class PartitionRecords(NamedTuple):
             adding_replicas=adding or (),
             leader=leader,
             directories=directories,
+            recovering=recovering,
         )
 
     def _directory(self, place: int) -> DirectoryId:

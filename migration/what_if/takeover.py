@@ -11,7 +11,7 @@ as that number (Partition.effectiveMinIsr).
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from migration.observed.probed import Partition, Unknown
+from migration.observed.probed import UNCLEAN, Partition, Unknown
 from migration.what_if.situation import Situation
 from migration.what_if.values import HARMLESS, Fate
 
@@ -91,7 +91,10 @@ def _elected(now: Situation, part: Partition, alive: frozenset[int]) -> After:
     if part.leader is None:
         return After(Fate.UNAVAILABLE, None, able, "it already has no leader")
     if not able:
-        return After(Fate.UNAVAILABLE, None, (), "no other replica is in sync")
+        why = "no other replica is in sync"
+        if part.at.topic in now.topics.unclean and alive & {*part.replicas}:
+            why += f", and {UNCLEAN}=true: Kafka elects one that lacks acknowledged records"
+        return After(Fate.UNAVAILABLE, None, (), why)
     leader = part.leader if part.leader in left else next(r for r in part.replicas if r in left)
     if leader not in able:
         why = f"broker {leader} leads, but its directory with this replica is offline"

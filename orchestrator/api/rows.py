@@ -196,12 +196,13 @@ class ExecutionRow(Row):
     """The execution of the runbook.
 
     Attributes:
-        checkpoint: null: it has ended, or is between two.
+        checkpoint: null: it has ended, is between two, or is of another runbook than kraftgate run
+            has.
         path: the rollback path; null: it goes forward.
         paused: by whom and why.
         outcome: completed, rolled-back or aborted; null: it continues.
         execute: whether hooks perform the steps.
-        asks: what an operator must decide (kraftgate decide).
+        asks: why it does not continue without an operator's decision; null: it needs none.
         shown: the instructions of a step by hand, if it may be begun now.
         findings: of the guards or the gate.
         at_ms: when the execution last reported this.

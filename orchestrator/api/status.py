@@ -118,8 +118,8 @@ def cluster_json(
 
 
 def status_json(one: Assessed, runbook_url: str = RUNBOOK_URL) -> dict[str, object]:
-    assessment, execution = one.assessment, one.execution
-    age = stale_ms(one.status, one.now_ms)
+    assessment, execution = one.assessment, one.read.execution
+    age = stale_ms(one.read.status, one.now_ms)
     etas = {str(broker): eta_row(each) for broker, each in assessment.etas.items()}
     eta = None if assessment.eta is None else eta_row(assessment.eta)
     alerts = assessment.alerts
@@ -127,19 +127,19 @@ def status_json(one: Assessed, runbook_url: str = RUNBOOK_URL) -> dict[str, obje
         one.summary,
         **_cluster(
             one.summary,
-            (event for _, event in one.events),
+            (event for _, event in one.read.events),
             known=assessment.knows_partitions,
         ),
-        active_controller=one.active_controller,
+        active_controller=assessment.view.active_controller,
         leader_epoch=one.leader_epoch,
         next=assessment.next,
         checkpoint=None if execution is None else execution.checkpoint,
-        waiting_for=[*(execution.holds if execution else ()), *(wait.text for wait in one.waits)],
+        waiting_for=[*(execution.holds if execution else ()), *(e.text for e in assessment.waits)],
         eta_seconds=None if eta is None else eta.seconds,
         stale_seconds=None if age is None else age / 1000,
         alerts=[alert_row(each, runbook_url) for each in alerts.active()],
-        waits=one.waits,
-        hazards=one.hazards,
+        waits=assessment.waits,
+        hazards=assessment.hazards,
         broker_eta_seconds={broker: each.seconds for broker, each in etas.items()},
         limits=one.read.limits,
         jmx=jmx_row(one.summary.jmx, one.read.jmx, one.now_ms),

@@ -3,14 +3,6 @@
 Each entry contains the hash of the entry before it, so a change of any entry breaks the chain from
 there on. The chain alone cannot show that its end was truncated; for that a second copy of the head
 is stored next to the file, and it may be recorded anywhere else (`audit verify --head`).
-
-The errors are part of the tree in `orchestrator.errors`:
-
-    AuditError            the trail cannot be used or was changed, an entry cannot be stored, or
-    |                     another orchestrator took over the cluster
-    |- AuditLost          the trail had entries, and was deleted
-    `- SecretUnknown      a secret cannot be read, so it cannot be redacted
-    NoDataError           there is no trail yet
 """
 
 from orchestrator.audit.entry import GENESIS, Entry

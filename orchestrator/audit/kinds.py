@@ -62,7 +62,7 @@ class EntryKind(WeightedKind):
     WALK_ENDED = auto(), "notable", "the execution {ended}"
     # A `kraftgate run`: `orchestrator.audit.run_entries`
     FOLLOW_BEGAN = auto(), "notable", "kraftgate {version} started to follow: {owner}"
-    FOLLOW_ENDED = auto(), "notable", "kraftgate run ended"
+    FOLLOW_ENDED = auto(), "notable", "kraftgate run ended{reason}"
     SOURCE_SEEN = auto(), "notable", "{source} became current"
     SOURCE_LOST = auto(), "bad", "{source} became stale: {why}"
     HAZARD_BEGAN = auto(), "bad", "hazard {hazard}: {text}"

@@ -19,7 +19,8 @@ from orchestrator.audit.kinds import EntryKind
 from orchestrator.audit.verify import VerifyResult, check_anchor, verify
 from orchestrator.errors import AuditError
 from orchestrator.output.json_value import JsonValue
-from orchestrator.redaction.redactor import Redactor
+from orchestrator.redaction.patterns import names_a_secret
+from orchestrator.redaction.redactor import MARK, Redactor
 from streams.state import sqlite
 from streams.state.sqlite import Connection
 
@@ -30,9 +31,16 @@ _IDENTIFIERS: Final = frozenset(
     (
         *("checkpoint", "run", "path", "at", "runbook", "sha256", "hooks_sha256", "output_sha256"),
         *("condition", "verdict", "part", "how", "decision", "outcome", "command", "host", "home"),
+        *("source", "hazard", "severity", "blocks", "alert", "fingerprint", "login"),
+        *("to", "previous", "value"),  # log directories and throttles of moves
     )
 )
-"""The keys of texts that Kraftgate chooses, or that come from the runbook or the host."""
+"""The keys of texts that Kraftgate chooses or compares, or that come from the runbook or the
+host."""
+_COMPARED: Final = frozenset(("basis", "labels"))
+"""The keys of mappings that are compared with the cluster's state, or identify an alert."""
+_FREE: Final = "facts"
+"""The key of a mapping whose keys come from the cluster."""
 
 
 class AuditLog:
@@ -187,15 +195,10 @@ class AuditLog:
         with self._mutex:
             return verify(self._db, self._path, head)
 
-    def _redacted(self, body: Mapping[str, JsonValue]) -> JsonValue:
-        """Redact an entry, except for its identifiers, by which the execution is found again."""
-        self._redactor = self._redactor.refreshed()
-        whole = plain(body)
-        return _with_identifiers(self._redactor.body(whole), whole)
-
     def _add(self, cluster: str, kind: str, body: Mapping[str, JsonValue], at_ms: int) -> Entry:
         check_anchor(self._db, self._anchor)
-        text = canonical(self._redacted(body))
+        self._redactor = self._redactor.refreshed()
+        text = canonical(_redacted(plain(body), self._redactor))
         if len(text.encode()) > BODY_BYTES_MAX:
             raise AuditError(
                 f"an audit entry ({kind}) of {len(text.encode())} bytes is longer than"
@@ -289,26 +292,21 @@ def _file_at(path: Path) -> tuple[int, int] | None:
 _PAGE: Final = 500
 
 
-def _with_identifiers(redacted: JsonValue, whole: JsonValue) -> JsonValue:
-    """Return a redacted entry with its own identifiers, and those of its findings and its step.
+def _redacted(value: JsonValue, redactor: Redactor, key: str = "") -> JsonValue:
+    """Redact an entry, or its value of a key, except for names of fields and for identifiers.
 
     A secret may be a common word, which is part of them.
     """
-    if not isinstance(redacted, Mapping) or not isinstance(whole, Mapping):
-        return redacted
-    found = dict(redacted)
-    for key in _IDENTIFIERS & whole.keys():
-        if isinstance(whole[key], str):
-            found[key] = _text(whole[key])
-    if isinstance(basis := whole.get("basis"), Mapping):  # compared with the cluster's state
-        found["basis"] = {_text(key): _text(value) for key, value in basis.items()}
-    if "step" in whole:
-        found["step"] = _with_identifiers(redacted.get("step"), whole["step"])
-    findings, others = redacted.get("findings"), whole.get("findings")
-    if isinstance(findings, list) and isinstance(others, list):
-        pairs = zip(findings, others, strict=True)
-        found["findings"] = [_with_identifiers(each, of) for each, of in pairs]
-    return found
+    if isinstance(value, Mapping) and key != _FREE:
+        return {
+            _text(name): _text(each)
+            if isinstance(each, str) and (name in _IDENTIFIERS or key in _COMPARED)
+            else _redacted(each, redactor, name)
+            for name, each in value.items()
+        }
+    if isinstance(value, list):
+        return [_redacted(each, redactor) for each in value]
+    return MARK if isinstance(value, str) and names_a_secret(key) else redactor.body(value)
 
 
 def _text(value: JsonValue) -> str:

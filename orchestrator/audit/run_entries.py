@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 from migration.assessment.alerts import Alert
 from migration.assessment.data_source import SOURCE_WORDS, DataSource
 from migration.assessment.hazards import Hazard
+from migration.metadata.event_kinds import Weight
 from orchestrator.audit.kinds import EntryBody, EntryKind
 
 
@@ -28,9 +29,21 @@ class FollowBegan(Body, kind=EntryKind.FOLLOW_BEGAN):
 
 
 class FollowEnded(Body, kind=EntryKind.FOLLOW_ENDED):
-    """The `kraftgate run` ended normally; after a kill there is no such entry."""
+    """The `kraftgate run` ended; after a kill there is no such entry.
+
+    Attributes:
+        why: the error that ended it; "": it was stopped, or an earlier release wrote the entry.
+    """
 
     owner: str
+    why: str = ""
+
+    @property
+    def weight(self) -> Weight:
+        return "bad" if self.why else self.kind.weight
+
+    def words(self) -> Mapping[str, object]:
+        return {"reason": f" with an error: {self.why}" if self.why else ""}
 
 
 class SourceSeen(Body, kind=EntryKind.SOURCE_SEEN):

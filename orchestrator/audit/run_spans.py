@@ -33,14 +33,21 @@ class RunSpan:
 
     Attributes:
         ended_ms: None: it is running, or it was killed.
-        last_seen_ms: if it was killed, when a source last reported to it, as the next run recorded.
+        why: the error that ended it; "": none is known.
+        last_seen_ms: if it was killed, when a source last reported to it.
     """
 
     version: str
     owner: str
     began_ms: int
     ended_ms: int | None = None
+    why: str = ""
     last_seen_ms: int | None = None
+
+    @property
+    def until_ms(self) -> int | None:
+        """Until when it followed; None: it goes on."""
+        return self.last_seen_ms if self.ended_ms is None else self.ended_ms
 
 
 @dataclass(slots=True, kw_only=True)
@@ -127,7 +134,7 @@ def _add(found: Periods, entry: Entry, body: Body) -> None:  # noqa: C901  # a c
             _begin_run(found, at_ms, body)
         case FollowEnded():
             for run in found.runs[-1:]:
-                run.ended_ms = at_ms
+                run.ended_ms, run.why = at_ms, body.why
         case SourceLost():
             lost = SourceGap(source=body.source, why=body.why, began_ms=body.last_seen_ms)
             found.gaps.append(lost)
@@ -185,5 +192,4 @@ def _last_seen_ms(found: Periods, body: HazardEnded) -> int | None:
     """Return the last tick with the hazard; if no tick of this run had it: of the run before."""
     if body.last_seen_ms is not None or len(found.runs) < 2:
         return body.last_seen_ms
-    before = found.runs[-2]
-    return before.ended_ms or before.last_seen_ms
+    return found.runs[-2].until_ms

@@ -1,12 +1,13 @@
 """Verifies that an audit trail is unchanged.
 
-It detects: an entry that was changed, removed, inserted or moved; another hash algorithm; a body
-with the same meaning but different text; a removed trigger or index; damage of the file; and a
-truncated end, if `audit.head` or a head recorded elsewhere includes it.
+It detects: an entry that was changed, removed, moved or inserted between others; another hash
+algorithm; a body with the same meaning but different text; a removed trigger or index; damage of
+the file; and a truncated end, if `audit.head` or a head recorded elsewhere includes it.
 
 It cannot detect: a user with write access who rewrote the whole chain and `audit.head` too, unless
-a head was recorded where that user cannot write; and a last entry that was removed between its
-append and the update of `audit.head`, which requires a kill -9 in those milliseconds.
+a head was recorded where that user cannot write; an entry with the right hashes that such a user
+appended, because the chain has no key; and a last entry that was removed between its append and
+the update of `audit.head`, which requires a kill -9 in those milliseconds.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """The click group `alerts`: list alerts and deliveries, and send a test alert."""
 
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -37,11 +37,17 @@ _WRITTEN_MS_MAX: Final = alert_file.WRITE_EVERY_MS + STALE_AFTER_MS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceiverTest:
-    """Whether a receiver accepted the test alert; `response`: what it responded, or the error."""
+    """Whether a receiver accepted the test alert; `response`: what it responded, or the error.
+
+    accepted: None: a heartbeat that was not sent; `response` is the reason.
+    """
 
     receiver: str
-    accepted: bool
+    accepted: bool | None
     response: str
+
+
+_RESULTS: Final = {True: "accepted", False: "not accepted", None: "not sent"}
 
 
 @click.group(cls=Group)
@@ -69,7 +75,8 @@ def test(config_path: Path, severity: str, *, resolve: bool, as_json: bool) -> N
     """Send one test alert to each receiver, and print what it answered.
 
     Exits with 1 when one did not accept it. Slack shows it; PagerDuty keeps it open until --resolve
-    with the same --severity; Alertmanager does too, for an hour at most.
+    with the same --severity; Alertmanager does too, for an hour at most. A heartbeat is sent only
+    while `kraftgate run` polls the clusters and no receiver fails, because it reports that.
 
     \b
     Examples:
@@ -84,14 +91,18 @@ def test(config_path: Path, severity: str, *, resolve: bool, as_json: bool) -> N
     for each in send_test_alert(config, Severity(severity), wall_clock_ms(), resolve=resolve):
         found.append(each)
         if not as_json:
-            result = "accepted" if each.accepted else "not accepted"
-            echo(f"{each.receiver}: {result}: {each.response}")
+            echo(f"{each.receiver}: {_RESULTS[each.accepted]}: {each.response}")
     if as_json:
         receivers = [
-            {"name": each.receiver, "taken": each.accepted, "said": each.response} for each in found
+            {"name": each.receiver, "taken": each.accepted, "said": each.response}
+            for each in found
+            if each.accepted is not None
         ]
-        echo_json({"receivers": receivers})
-    failed = [each.receiver for each in found if not each.accepted]
+        not_sent = [
+            {"name": each.receiver, "why": each.response} for each in found if each.accepted is None
+        ]
+        echo_json({"receivers": receivers, "not_sent": not_sent})
+    failed = [each.receiver for each in found if each.accepted is False]
     if failed:
         raise KraftgateError(f"not accepted by {', '.join(failed)}")
 
@@ -111,16 +122,10 @@ def list_(config_path: Path, *, as_json: bool) -> None:
       kraftgate alerts list --json | jq -r '.receivers[] | select(.why).name'
     """
     config = load_config(config_path)
-    found = {
-        each.name: alert_file.read(alert_file.file_of(config, each.name))
-        for each in config.clusters
-    }
+    found = _alerts(config)
     active = [each for now in found.values() for each in now.active()]
     pending = [each for now in found.values() for each in now.pending()]
-    states = {
-        name: DeliveryFile(config.state_dir, name, receiver).read()
-        for name, receiver in config.alerts.receivers().items()
-    }
+    states = _states(config)
     unknown = _unknown(config, found, wall_clock_ms())
     if as_json:
         url = config.alerts.runbook_url
@@ -136,6 +141,20 @@ def list_(config_path: Path, *, as_json: bool) -> None:
         _print_receivers(config, states)
     if unknown:
         raise NoDataError("; ".join(f"{name}: {why}" for name, why in unknown.items()))
+
+
+def _alerts(config: Config) -> dict[str, AlertStates]:
+    return {
+        each.name: alert_file.read(alert_file.file_of(config, each.name))
+        for each in config.clusters
+    }
+
+
+def _states(config: Config) -> dict[str, ReceiverState]:
+    return {
+        name: DeliveryFile(config.state_dir, name, receiver).read()
+        for name, receiver in config.alerts.receivers().items()
+    }
 
 
 def _unknown(config: Config, found: Mapping[str, AlertStates], now_ms: int) -> Mapping[str, str]:
@@ -157,16 +176,42 @@ def _unknown(config: Config, found: Mapping[str, AlertStates], now_ms: int) -> M
 def send_test_alert(
     config: Config, severity: Severity, now_ms: int, *, resolve: bool
 ) -> Iterator[ReceiverTest]:
-    """Send a test alert, or its resolution, to every receiver, and a heartbeat to the others."""
+    """Send a test alert, or its resolution, to every receiver, then the heartbeats if they hold."""
     notification = Notification(
         alert=_test_alert(config, severity),
         active_since_ms=now_ms,
         resolved_ms=now_ms if resolve else None,
     )
+    failing = {
+        name: f"the last notification to {name} failed"
+        for name, each in _states(config).items()
+        if each.error is not None
+    }
     for channel in channels(config.alerts):
-        yield _sent(channel, (notification,), now_ms)
-    for name, heartbeat in config.alerts.heartbeats().items():
-        yield _sent(HeartbeatChannel(name, heartbeat), (), now_ms)
+        result = _sent(channel, (notification,), now_ms)
+        if not result.accepted:
+            failing[result.receiver] = f"{result.receiver} did not accept the test"
+        yield result
+    heartbeats = config.alerts.heartbeats()
+    why = _why_no_heartbeat(config, failing.values(), now_ms) if heartbeats else None
+    for name, heartbeat in heartbeats.items():
+        if why is None:
+            yield _sent(HeartbeatChannel(name, heartbeat), (), now_ms)
+        else:
+            yield ReceiverTest(receiver=name, accepted=None, response=why)
+
+
+def _why_no_heartbeat(config: Config, failing: Iterable[str], now_ms: int) -> str | None:
+    """Return why a heartbeat would be wrong: its service would close an incident that lasts."""
+    try:
+        unknown = _unknown(config, _alerts(config), now_ms)
+    except KraftgateError as error:
+        unknown = {"kraftgate": str(error)}
+    reasons = [f"{name}: {why}" for name, why in unknown.items()]
+    reasons += sorted(failing)
+    if not reasons:
+        return None
+    return f"it reports that the clusters are polled and alerts arrive, but {'; '.join(reasons)}"
 
 
 def _test_alert(config: Config, severity: Severity) -> Alert:

@@ -1,6 +1,7 @@
 """Why the printed data is not current: one rule for `status` and `alerts list`."""
 
 from migration.assessment.assess import Assessment
+from migration.assessment.conditions.authority import was_read
 from migration.assessment.currency import SourceState
 from migration.assessment.data_source import DataSource
 from migration.image.summary import Phase
@@ -13,9 +14,9 @@ def why_not_current(one: Assessed) -> str | None:
     Where no controller writes a metadata log, ZooKeeper decides.
     """
     assessment, log = one.assessment, one.assessment.log
-    has_data = one.summary.metadata_offset is not None
+    has_data = was_read(assessment.view, DataSource.METADATA_LOG)
     if not _is_shown_by_zookeeper(assessment) and not (has_data and log.answers):
-        waiting = f", waiting for {one.waits[0].text}" if one.waits else ""
+        waiting = f", waiting for {one.assessment.waits[0].text}" if one.assessment.waits else ""
         if not waiting and not has_data:
             is_asked = log.state is not SourceState.NOT_CONFIGURED
             why = "no controller has answered yet" if is_asked else log.why

@@ -275,6 +275,14 @@ class DurationType(click.ParamType[timedelta]):
             self.fail(str(error), param, ctx)
 
 
+def require_more_than_soak(conditions: "Sequence[Condition]", fix: str) -> None:
+    """Raise a usage error if the only condition is a soak, which never holds alone."""
+    from migration.assessment.conditions import SOAK
+
+    if all(each.name == SOAK for each in conditions):
+        raise click.UsageError(f"soak counts from when the other conditions hold: {fix}")
+
+
 class ConditionType(click.ParamType["Condition"]):
     """A condition on what is observed."""
 

@@ -16,11 +16,13 @@ def _completed(_context: click.Context, _parameter: click.Parameter, begun: str)
 def help(topic: str | None) -> None:  # noqa: A001  # named for its command
     """Print a page of the handbook, or the list of topics.
 
+    A link in a page names its topic.
+
     \b
     Examples:
       kraftgate help
       kraftgate help migration-night
-      kraftgate help conditions
+      kraftgate help on-call
     """
     if topic is not None:
         echo_text(text(topic))

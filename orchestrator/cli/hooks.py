@@ -118,6 +118,8 @@ def _print(one: _Checked) -> None:
     echo(f"Hooks of cluster {one.cluster}: {one.hooks.path}")
     echo(f"runbook {one.plan.loaded.path}")
     echo(f"every command gets {', '.join(sorted(common))}")
+    for line in one.plan.facts.not_known:
+        echo(f"not known: {line}")
     for each in one.results:
         echo()
         _print_hook(each, common)
@@ -157,6 +159,7 @@ def _as_json(one: _Checked) -> dict[str, object]:
         "file": str(one.hooks.path),
         "sha256": one.hooks.sha256,
         "reached": one.plan.facts.reached,
+        "not_known": list(one.plan.facts.not_known),
         "failed": list(one.failed),
         "hooks": [
             {

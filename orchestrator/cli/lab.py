@@ -162,7 +162,9 @@ def status(home: Path, as_json: bool) -> None:
         shown = f"{process['name']:<16} {process['state']:<12} {mode:<10} {pid:<8}"
         echo(f"{shown} {process['address']}{failed}")
     echo(f"active controller: {found['active_controller'] or 'none'}")
-    echo(f"copied at metadata offset: {found['copied_offset'] or 'not copied'}")
+    silent = found["zookeeper"] and not found["zookeeper_answers"]
+    without = "unknown: ZooKeeper does not answer" if silent else "not copied"
+    echo(f"copied at metadata offset: {found['copied_offset'] or without}")
 
 
 @lab.command(

@@ -322,7 +322,7 @@ def _run(asked: _Asked, plan: Plan) -> Iterator[MoveRun]:
         orchestrating(asked.config, asked.entry, log) as held,
         Stop() as stop,
     ):
-        yield MoveRun(plan, held, _requests(asked), stop.wait, partial(echo_if_open, err=True))
+        yield MoveRun(plan, held, _requests(asked), stop.wait, partial(echo, err=True))
 
 
 def _requests(asked: _Asked) -> Requests:

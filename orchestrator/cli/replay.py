@@ -1,8 +1,11 @@
-"""`kraftgate replay`: runs the job over the files of a metadata log."""
+"""`kraftgate replay`: runs the job over the files of a metadata log.
+
+The JVM is started first: whatever is not needed for that is imported while it starts.
+"""
 
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Final
@@ -10,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from orchestrator.cli.framework import json_option, log_options
-from orchestrator.errors import KraftgateError, NoDataError
-from orchestrator.run.replaying import replayed
+from orchestrator.errors import ConfigError, KraftgateError, NoDataError, PathError
+from orchestrator.process.crash import of_system
+from streams.state.recovery import REPLAYED, REPLAYED_UNTIL_DAMAGE
 
 if TYPE_CHECKING:
     from streams.spark.query import ReplayOutcome
@@ -57,6 +61,65 @@ def replay(path: Path, *, as_json: bool, state_dir: Path | None) -> None:
 _SLOW_IN_JSON: Final = ("orchestrator.api.status",)
 _SLOW_AS_TEXT: Final = ("orchestrator.output.rich_console", "orchestrator.views.terminal.closing")
 """The slow imports (up to half a second) of the functions below, done while the JVM starts."""
+
+
+def replayed(
+    path: Path, state_dir: Path | None, cluster: str, meanwhile: Sequence[str] = ()
+) -> "ReplayOutcome":
+    """Run the job over the files of a metadata log to their end.
+
+    `meanwhile`: modules that the caller needs afterwards.
+
+    Raises:
+        PathError: there is no metadata log at `path`.
+        ConfigError: `state_dir` cannot be written, other users can change it, or it has the
+            state of another replay.
+        LockHeld: another process uses `state_dir`.
+        KraftgateError: the job failed.
+    """
+    from streams.metadata.log_files import NotAMetadataLog, require_log
+
+    try:
+        require_log(path)
+        with _claimed(state_dir):
+            _require_unused(state_dir)
+            return _replayed(path, state_dir, cluster, meanwhile)
+    except NotAMetadataLog as error:
+        raise PathError(str(error)) from error
+    except OSError as error:
+        raise KraftgateError(of_system(error)) from error
+
+
+def _claimed(state_dir: Path | None) -> AbstractContextManager[object]:
+    if state_dir is None:
+        return nullcontext()
+    from orchestrator.config.state_dir import claiming
+
+    return claiming(state_dir, "--state-dir")
+
+
+def _require_unused(state_dir: Path | None) -> None:
+    """Raise ConfigError if a replay began there: this one would continue it."""
+    if state_dir is not None and any(
+        (state_dir / replay / each).exists()
+        for replay in (REPLAYED, REPLAYED_UNTIL_DAMAGE)
+        for each in ("store.db", "checkpoint", "clusters")
+    ):
+        used = f"{state_dir} has the state of another replay"
+        raise ConfigError([f"{used}: delete it, or name another directory with --state-dir"])
+
+
+def _replayed(
+    path: Path, state_dir: Path | None, cluster: str, meanwhile: Sequence[str]
+) -> "ReplayOutcome":
+    from streams.spark.query import JobFailed, replay
+    from streams.spark.session import import_meanwhile
+
+    import_meanwhile(*meanwhile)
+    try:
+        return replay(path, state_dir, cluster)
+    except JobFailed as error:
+        raise KraftgateError(str(error)) from error
 
 
 def _print(outcome: "ReplayOutcome") -> None:

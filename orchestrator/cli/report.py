@@ -1,5 +1,7 @@
 """`kraftgate report`: a report of the window, from the state directory alone."""
 
+import logging
+import os
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -13,13 +15,15 @@ from orchestrator.cli.framework import cluster_option, config_option, require_ou
 from orchestrator.config.load import Config, load_config
 from orchestrator.errors import AuditError, KraftgateError, NoDataError
 from orchestrator.output.printing import echo_text, write_document
-from orchestrator.redaction.configured_secrets import redactor_of
+from orchestrator.redaction.configured_secrets import configured_files
+from orchestrator.redaction.known_secrets import Secrets
 from orchestrator.redaction.redactor import redacted_model
 from orchestrator.views.report.build import build
 from orchestrator.views.report.formats.text import html_text, json_text, markdown_text
 from orchestrator.views.report.gather import READ_AGAIN, gather
 from streams.state.files import write_to
 
+_log: Final = logging.getLogger(__name__)
 Format: TypeAlias = Literal["html", "json", "markdown"]
 _ENDINGS: Final[Mapping[str, Format]] = {".json": "json", ".md": "markdown"}
 _TEXTS_KEPT: Final = 65_536
@@ -85,12 +89,21 @@ def report(
 def _redacted(report: Report, config: Config) -> Report:
     """Return the report without secrets, which are recognised by value or by pattern.
 
-    The trail was redacted when it was written; the store was not.
+    The trail was redacted when it was written; the store was not. The report may be made where the
+    files of the secrets are not, such as on a copy of the state directory.
 
     Raises:
-        SecretUnknown: a secret of the configuration cannot be read, so it cannot be removed.
+        SecretUnknown: a secret's file changed while it was read.
     """
-    redactor = redactor_of(config)
+    configured = configured_files(config)
+    secrets = Secrets(files=tuple(configured)).readable()
+    for path in sorted(set(configured) - set(secrets.files)):
+        _log.warning(
+            "%s: `%s`: %s cannot be used, so the report may show this secret where only its value"
+            " identifies it: check the report before you send it on",
+            *(config.path, configured[path], path),
+        )
+    redactor = secrets.redactor(os.environ)
     return redacted_model(report, lru_cache(_TEXTS_KEPT)(redactor.text))
 
 

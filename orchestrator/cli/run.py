@@ -14,7 +14,13 @@ from migration.assessment.conditions import Condition, DataSource
 from migration.assessment.polled import NOT_POLLED, Polled
 from orchestrator.api.status import clusters_json
 from orchestrator.audit.opening import open_verified
-from orchestrator.cli.framework import ConditionType, DurationType, config_option, log_options
+from orchestrator.cli.framework import (
+    ConditionType,
+    DurationType,
+    config_option,
+    log_options,
+    require_more_than_soak,
+)
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry, ConsoleAddress, RunbookEntry
 from orchestrator.config.state_dir import claiming, key
@@ -137,6 +143,8 @@ def run(
       kraftgate run --until finalized --timeout 2h
       kraftgate run --until 'assignments_complete(3)' | tee migration.log
     """
+    if until is not None:
+        require_more_than_soak([until], "use kraftgate wait with several --condition")
     if timeout is not None and until is None:
         raise click.UsageError(
             "--timeout needs --until: add the condition that must hold within that time"
@@ -222,8 +230,8 @@ def follow_and_show(
         notifying(config) as alerts,
         served_metrics(config, lambda: last, alerts.stats) as metrics,
         _console(config) as console,
-        closing(Conductor(config, log, execute=execute)) as conductor,
-        closing(AuditRecorder(config, log)) as recorder,
+        Conductor(config, log, execute=execute) as conductor,
+        AuditRecorder(config, log) as recorder,
         follow(config) as job,
         publishing(config, lambda: followed_ids(config, last)) as publisher,
     ):

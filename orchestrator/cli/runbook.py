@@ -6,6 +6,7 @@ import click
 
 from migration.values.nearest import did_you_mean
 from orchestrator.cli.framework import Group, cluster_option, json_option
+from orchestrator.errors import KraftgateError
 from orchestrator.output.printing import echo, echo_json, echo_text
 from orchestrator.runbook.load import RUNBOOK, load, shipped
 from orchestrator.runbook.markdown import page
@@ -52,12 +53,22 @@ def copy(name: str, file: Path | None) -> None:
     if name not in shipped():
         raise click.UsageError(f"no bundled runbook {name!r}; {did_you_mean(name, shipped())}")
     target = file or Path(f"{name}.yaml")
+    text = load(name).text
     try:
-        with target.open("xb") as out:
-            out.write(load(name).path.read_bytes())
+        out = target.open("xb")
     except OSError as error:
         raise click.UsageError(f"cannot write {target}: {error.strerror}") from error
-    echo(f"{target}: a copy of {name}. Set `runbook: {{file: {target}}}` in kraftgate.yaml")
+    try:
+        with out:
+            out.write(text.encode())
+    except OSError as error:
+        target.unlink(missing_ok=True)
+        raise KraftgateError(f"cannot write {target}: {error.strerror}") from error
+    named = target.absolute()  # a relative path counts from the configuration's directory
+    echo(
+        f"{target}: a copy of {name}. Set `runbook: {{file: {named}}}` in kraftgate.yaml, and"
+        " another `name` in the copy"
+    )
 
 
 @runbook.command()
@@ -81,6 +92,8 @@ def show(which: str, config_path: Path | None, cluster: str | None) -> None:
       kraftgate runbook show disk-replacement | less
       kraftgate runbook show zk-to-kraft-jbod --config kraftgate.yaml > night.md
     """
+    if cluster is not None and config_path is None:
+        raise click.UsageError("--cluster needs the configuration of the cluster: add --config")
     loaded = load(which)
     values = {} if config_path is None else _values(config_path, cluster)
     echo_text(page(loaded.runbook, values))

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from migration.assessment.conditions import SOAK, Condition, Verdict
+from migration.assessment.conditions import Condition, Verdict
 from migration.assessment.polled import NOT_POLLED
-from migration.values.durations import format_duration
+from migration.values.durations import duration_text, format_duration
 from orchestrator.api.rows import finding_row
 from orchestrator.api.status import clusters_json
 from orchestrator.cli.framework import (
@@ -19,6 +19,7 @@ from orchestrator.cli.framework import (
     cluster_option,
     config_option,
     log_options,
+    require_more_than_soak,
 )
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
@@ -91,7 +92,7 @@ def wait(
             evaluate = OwnPoll(partial(passed, config, each.name, awaited))
             own[each.name] = {awaited.condition.name: evaluate}
         conditions = (*conditions, awaited.condition)
-    _require_more_than_soak(conditions)
+    require_more_than_soak(conditions, "add another --condition")
     with _sources(config, entries, conditions, own) as sources:
         waiting = ConditionWait(entries, conditions, sources)
         outcome = waiting.wait(timeout.total_seconds(), fail_fast=fail_fast)
@@ -137,13 +138,6 @@ def _sources(
         )
 
 
-def _require_more_than_soak(conditions: Sequence[Condition]) -> None:
-    if all(each.name == SOAK for each in conditions):
-        raise click.UsageError(
-            "soak counts from when the other conditions hold: add another --condition"
-        )
-
-
 def _print_pending(found: Findings) -> None:
     for line in _lines(found):
         echo(f"kraftgate: {line}", err=True)
@@ -183,5 +177,8 @@ def _end(outcome: WaitResult, timeout: timedelta) -> None:
         for each in findings
         if each.verdict is outcome.verdict
     ]
-    within = f"not within {format_duration(timeout)}"
-    raise errors[outcome.verdict](f"{within}: {'; '.join(worst)}")
+    waited = timedelta(seconds=outcome.waited_s)
+    when = f"not within {format_duration(timeout)}"
+    if waited < timeout:  # --fail-fast
+        when = f"after {duration_text(waited // timedelta(milliseconds=1))}"
+    raise errors[outcome.verdict](f"{when}: {'; '.join(worst)}")

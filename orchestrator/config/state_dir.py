@@ -1,15 +1,14 @@
 """Prepares the state directory that the configuration names."""
 
-import errno
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
 from orchestrator.config.load import Config
-from orchestrator.errors import ConfigError, KraftgateError, LockHeld
+from orchestrator.errors import ClaimLost, ConfigError, KraftgateError, LockHeld
 from streams.state.claim import StateDirInUse, claimed, holder
-from streams.state.directory import prepare, why_unusable
+from streams.state.directory import is_wrong_path, prepare, why_unusable
 
 
 def prepared(config: Config) -> Path:
@@ -17,7 +16,7 @@ def prepared(config: Config) -> Path:
 
     Raises:
         ConfigError: it cannot be created or written, or other users can change it.
-        KraftgateError: its disk is full or defective.
+        KraftgateError: its host or disk cannot serve it now.
     """
     with _refusing(config.state_dir, key(config)):
         prepare(config.state_dir)
@@ -29,7 +28,6 @@ def key(config: Config) -> str:
     return f"{config.path}: `state_dir`"
 
 
-_OF_THE_DISK: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
 _STARTS_MS_MAX: Final = 120_000
 """Spark starts within less, also on a busy host; after that, silent sources have failed."""
 
@@ -38,14 +36,14 @@ _STARTS_MS_MAX: Final = 120_000
 def claiming(state_dir: Path, named: str) -> Iterator[Callable[[], None]]:
     """Claim the state directory, so that no other process follows with it until the block ends.
 
-    The block gets a function that raises LockHeld if another process may, because the lock file was
-    deleted or replaced.
+    The block gets a function that raises ClaimLost if another process may, because the lock file
+    was deleted or replaced, or another process has signed it.
 
     `named` is the origin of the path, for messages.
 
     Raises:
         ConfigError: it cannot be created or written, or other users can change it.
-        KraftgateError: its disk is full or defective.
+        KraftgateError: its host or disk cannot serve it now.
         LockHeld: another process follows with it; the message names the process.
     """
     with ExitStack() as stack:
@@ -53,8 +51,11 @@ def claiming(state_dir: Path, named: str) -> Iterator[Callable[[], None]]:
             check = stack.enter_context(claimed(state_dir))
 
         def check_named() -> None:
-            with _refusing(state_dir, named):
-                check()
+            try:
+                with _refusing(state_dir, named):
+                    check()
+            except LockHeld as error:
+                raise ClaimLost(str(error)) from error
 
         yield check_named
 
@@ -99,6 +100,6 @@ def starting_since_ms(state_dir: Path, now_ms: int) -> int | None:
 
 
 def unusable(state_dir: Path, named: str, error: OSError) -> KraftgateError:
-    """Return the error of a wrong configuration, or of a disk, which may be temporary."""
+    """Return the error of a wrong configuration, or of a host or disk, which may be temporary."""
     text = f"{named}: {why_unusable(state_dir, error)}"
-    return KraftgateError(text) if error.errno in _OF_THE_DISK else ConfigError([text])
+    return ConfigError([text]) if is_wrong_path(state_dir, error) else KraftgateError(text)

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Val
 
 from migration.values.durations import parse_duration
 from streams.net.endpoint import Endpoint
+from streams.state.directory import is_wrong_path, why_unusable
 
 # A resolver raises a UnicodeError, which is no OSError, for an empty label and a longer one.
 _LABEL: Final = "[A-Za-z0-9_-]{1,63}"
@@ -186,7 +187,9 @@ def _directory(value: object, info: ValidationInfo) -> Path:
     except (FileNotFoundError, NotADirectoryError):
         return path  # the command that creates it reports why it cannot
     except OSError as error:
-        raise ValueError(f"{path}: {error.strerror}: set another directory") from error
+        if not is_wrong_path(path, error):
+            return path  # likewise: the configuration is not wrong
+        raise ValueError(why_unusable(path, error)) from error
     if not stat.S_ISDIR(mode):
         raise ValueError(f"{path} is a file: set a directory")
     if not os.access(path, os.R_OK | os.X_OK):

@@ -5,10 +5,12 @@ is not text. Paths are tuples of keys and list positions; the root's path is ().
 """
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import yaml
+from yaml.constructor import ConstructorError
 
+_SHOWN_MAX: Final = 40
 YamlPath: TypeAlias = tuple[str | int, ...]
 
 
@@ -39,7 +41,7 @@ def read_yaml(text: str) -> YamlFile:
     """Read one YAML document; a document that cannot be read is a problem, never an exception."""
     walk = _Walk()
     try:
-        loader = yaml.SafeLoader(text)
+        loader = _Loader(text)
         root = loader.get_single_node()
         if root is None:
             return YamlFile(data=None, lines={}, problems=())
@@ -47,10 +49,23 @@ def read_yaml(text: str) -> YamlFile:
         data = None if walk.problems else loader.construct_document(root)
     except yaml.YAMLError as error:
         return YamlFile(data=None, lines={}, problems=(_yaml_problem(error),))
-    except (RecursionError, ValueError) as error:  # e.g. a date such as 2024-13-45
+    except (RecursionError, ValueError, OverflowError) as error:
         problem = Problem(line=1, what=f"not YAML: {error}")
         return YamlFile(data=None, lines={}, problems=(problem,))
     return YamlFile(data=data, lines=walk.lines, problems=tuple(walk.problems))
+
+
+class _Loader(yaml.SafeLoader):
+    """Names the line of a value that does not fit its tag, such as `!!bool x` or 2024-13-45."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> object:
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, LookupError, AttributeError, ArithmeticError) as error:
+            kind = node.tag.rpartition(":")[2]
+            what = f"`{node.value[:_SHOWN_MAX]}` is not a valid {kind}"
+            problem = f"{what}: put it in quotes, without a tag"
+            raise ConstructorError(problem=problem, problem_mark=node.start_mark) from error
 
 
 class _Walk:

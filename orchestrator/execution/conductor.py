@@ -5,7 +5,8 @@ from contextlib import ExitStack, closing
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from types import TracebackType
+from typing import Final, TypeAlias
 
 from migration.assessment.assess import in_zookeeper_mode
 from migration.assessment.polled import NOT_POLLED, Polled
@@ -18,7 +19,7 @@ from orchestrator.audit.execution.running_step import Home
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry, RunbookEntry
-from orchestrator.errors import ExecutionError, LockError, LockHeld
+from orchestrator.errors import ClaimLost, ExecutionError, HookError, LockError, LockHeld
 from orchestrator.execution.approvals import this_person
 from orchestrator.execution.commands import Commands
 from orchestrator.execution.executor import Executor
@@ -29,6 +30,7 @@ from orchestrator.execution.step_fence import end_own
 from orchestrator.execution.steps import Steps
 from orchestrator.hooks.commands import cluster_environment, hook_for
 from orchestrator.hooks.runs import HookRuns
+from orchestrator.process.crash import why_ended
 from orchestrator.process.owner import Owner
 from orchestrator.run import execution_status
 from orchestrator.run.assessed import Assessed, Tick
@@ -41,6 +43,8 @@ from streams.process.clocks import wall_clock_ms
 from streams.state.files import make_parents, replace_file
 
 _WRITE_EVERY_MS: Final = 2_000
+_Ended: TypeAlias = tuple[type[BaseException] | None, BaseException | None, TracebackType | None]
+"""How a block ended: without an error, or with one."""
 
 
 class Conductor:
@@ -69,7 +73,7 @@ class Conductor:
             for entry in config.clusters:
                 if entry.name in named:
                     one = _ClusterExecution(config, entry, named[entry.name], log, execute=execute)
-                    self._executions[entry.name] = made.enter_context(closing(one))
+                    self._executions[entry.name] = made.enter_context(one)
             self._made = made.pop_all()
 
     def store_answers(self) -> None:
@@ -93,14 +97,18 @@ class Conductor:
         Raises:
             AuditError: another orchestrator took over one of the clusters, or the audit trail
                 cannot be written.
+            HookError: the state of a hook of the only cluster cannot be read.
         """
         for one in tick.clusters:
             if one.name in self._executions:
                 self._executions[one.name].tick(one)
 
-    def close(self) -> None:
+    def __enter__(self) -> "Conductor":
+        return self
+
+    def __exit__(self, *ended: *_Ended) -> None:
         """Release locks and files; running hooks continue, and the next process finds them."""
-        self._made.close()
+        self._made.__exit__(*ended)
 
 
 class _ClusterExecution:
@@ -114,6 +122,7 @@ class _ClusterExecution:
         execute: bool,
     ) -> None:
         self._entry = entry
+        self._is_only = len(config.clusters) == 1
         self._home = config.state_dir / "clusters" / entry.name
         self._loaded = load(runbook.file)
         hooks = None
@@ -122,6 +131,7 @@ class _ClusterExecution:
             hooks.check_passed(os.environ)
         self._owner = Owner.myself(wall_clock_ms())
         self._trail = ExecutionTrail(log, entry.name)
+        commands = Commands.of(config, entry.name)
         self.status = execution_status.read_for(config.state_dir, entry.name)
         self._written = False
         with ExitStack() as made:
@@ -146,12 +156,13 @@ class _ClusterExecution:
                     lock=lock,
                     home=home,
                     environment=cluster_environment(entry.name, self._fence),
+                    commands=commands,
                     record=record,
                 ),
-                commands=Commands.of(config, entry.name),
+                commands=commands,
                 state_dir=config.state_dir,
             )
-            made.callback(self._record_end)
+            made.push(self._record_end)
             self._made = made.pop_all()
 
     def _acquire(self, lock: ClusterLock, state_dir: Path) -> tuple[int, Home]:
@@ -181,7 +192,12 @@ class _ClusterExecution:
         """Continue the execution with this tick, and write its status."""
         self.facts.note(one.read)
         view = one.assessment.view
-        status = self._executor.tick(view, _evidence(one.read))
+        try:
+            status = self._executor.tick(view, _evidence(one.read))
+        except HookError as error:
+            if self._is_only:
+                raise
+            status = self._executor.failed(error)
         if status is None:
             return
         status = status.model_copy(update={"in_zookeeper_mode": in_zookeeper_mode(view)})
@@ -210,23 +226,28 @@ class _ClusterExecution:
         )
         self._record(started)
 
-    def _record_end(self) -> None:
-        ended = entries.OrchestratorEnded(owner=self._owner.words(), reason="it was stopped")
-        self._record(ended)
+    def _record_end(self, *ended: *_Ended) -> None:
+        _, error, _ = ended
+        if not isinstance(error, ClaimLost):
+            reason = why_ended(error) or "it was stopped"
+            self._record(entries.OrchestratorEnded(owner=self._owner.words(), reason=reason))
 
     def _record(self, body: Body) -> None:
         self._trail.append(body, wall_clock_ms(), self._fence)
 
-    def close(self) -> None:
+    def __enter__(self) -> "_ClusterExecution":
+        return self
+
+    def __exit__(self, *ended: *_Ended) -> None:
         """Record that this orchestrator ends, and release the locks."""
-        self._made.close()
+        self._made.__exit__(*ended)
 
 
 def _keep(file: Path, loaded: Loaded) -> None:
     """Store a copy of the executed runbook: the audit trail names it by its hash."""
     if not file.exists():
         make_parents(file, 1)
-        replace_file(file, loaded.path.read_bytes())
+        replace_file(file, loaded.text)
 
 
 def _evidence(one: ClusterRead) -> dict[str, object]:

@@ -7,7 +7,7 @@ after that. A change of the result makes an entry in the audit trail.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from migration.assessment.conditions import (
     Condition,
@@ -26,6 +26,9 @@ from orchestrator.runbook.model import Part
 _REASONS_EVERY_MS: Final = 10_000
 """Reasons change with every count in them. A changed verdict is recorded at once, a changed
 reason at most this often."""
+
+_Key: TypeAlias = tuple[str, Part, tuple[str, ...]]
+"""A checkpoint, its part, and the conditions of it that count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +61,9 @@ class PartEvaluator:
 
     def __init__(self, facts: FactFinder) -> None:
         self._facts = facts
-        self._held_since: dict[tuple[str, Part], int] = {}
-        self._joint: dict[tuple[str, Part], JointConditions] = {}
-        self._evaluated: set[tuple[str, Part]] = set()
+        self._held_since: dict[_Key, int] = {}
+        self._joint: dict[_Key, JointConditions] = {}
+        self._evaluated: set[_Key] = set()
         self._recorded_ms: dict[tuple[str, Part], int] = {}
 
     def evaluate(
@@ -79,7 +82,7 @@ class PartEvaluator:
         if not conditions:
             return PartResult(holds=True, findings=(), entry=None)
         self._facts.keep(conditions)
-        key = (state.id, part)
+        key = (state.id, part, tuple(each.text for each in conditions))
         self._evaluated.add(key)
         joint = self._joint.setdefault(key, JointConditions(conditions))
         findings = tuple(
@@ -107,7 +110,7 @@ class PartEvaluator:
 
     def _confirmed(
         self,
-        key: tuple[str, Part],
+        key: _Key,
         conditions: Sequence[Condition],
         verdict: Verdict,
         view: View,

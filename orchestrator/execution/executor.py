@@ -11,7 +11,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
-from migration.assessment.conditions import SOAK, Condition, Finding, Verdict, View, parse
+from migration.assessment.conditions import (
+    SOAK,
+    Condition,
+    DataSource,
+    Finding,
+    Verdict,
+    View,
+    judge_all,
+    parse,
+)
+from migration.assessment.conditions.authority import is_zookeeper_authoritative, zookeeper_of
+from migration.assessment.data_source import SOURCE_WORDS
 from migration.image.summary import BrokerSummary
 from migration.values.durations import duration_text
 from migration.values.evidence import capitalized
@@ -19,13 +30,13 @@ from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, JsonFacts, RecordedFinding
 from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
 from orchestrator.audit.execution.trail import ExecutionTrail
-from orchestrator.errors import ExecutionError
+from orchestrator.errors import ExecutionError, HookError
 from orchestrator.execution.allowed import allowed
 from orchestrator.execution.approvals import basis, changed
 from orchestrator.execution.commands import Commands
 from orchestrator.execution.evaluation import PartEvaluator, PartResult
 from orchestrator.execution.facts import FactFinder
-from orchestrator.execution.kept_runbook import kept_runbook, restore_words
+from orchestrator.execution.kept_runbook import kept_runbook, restore_words, set_words
 from orchestrator.execution.route import (
     AllPassed,
     CheckpointInstance,
@@ -34,14 +45,16 @@ from orchestrator.execution.route import (
     approved_at,
     behind_cluster,
     checkpoints,
+    controllers_stop,
     finalize_is_in_progress,
     finalize_is_near,
     next_checkpoint,
     place_of,
+    stops_controllers,
     was_begun,
 )
-from orchestrator.execution.steps import Steps
-from orchestrator.run.execution_status import ExecutionStatus, Turn, status_of
+from orchestrator.execution.steps import Hold, Steps, sources_of_text
+from orchestrator.run.execution_status import IF_BEGUN, ExecutionStatus, Turn, status_of
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.model import Part, Step
 
@@ -53,6 +66,8 @@ _HAND_OVER: Final = "an operator to do its step by hand; to hand the step to its
 _POLL_GATE: Final = (
     "a poll of the sources of its gate, to know whether the gate holds before the step"
 )
+_LOG_WORDS: Final = f"{SOURCE_WORDS[DataSource.METADATA_LOG]}: "
+"""How a condition begins the reason that the metadata log is not current."""
 How = Literal["opened", "already"]
 
 
@@ -121,17 +136,22 @@ class Executor:
         except ExecutionError as error:  # an operator decided otherwise during this tick
             return self._status(None, (str(error),))
 
+    def failed(self, error: HookError) -> ExecutionStatus:
+        """Return the status while the state of a hook cannot be read, so that nothing is done."""
+        why = str(error)
+        return self._held(None, Hold(why, Turn(text="Repair the files of the hook", why=why)))
+
     def _tick(self, view: View, facts: JsonFacts) -> ExecutionStatus | None:
         execution = self._trail.state()
         if execution is None:
             return None
         self._steps.settle(execution, view)
         if execution.outcome is not None:
-            return self._status(None, self._leftover(execution))
+            return self._leftover(execution)
         if execution.sha256 != self._loaded.sha256:
             return self._other_runbook(execution)
         if execution.left_running is not None:
-            return self._status(None, self._leftover(execution))
+            return self._leftover(execution)
         instance = next_checkpoint(execution, self._loaded.runbook, view)
         match instance:
             case UnknownInstance():
@@ -167,30 +187,59 @@ class Executor:
         }
         return found.model_copy(update=update)
 
-    def _leftover(self, execution: ExecutionState) -> tuple[str, ...]:
-        """Wait for the hook that an aborted execution left running."""
+    def _leftover(self, execution: ExecutionState) -> ExecutionStatus:
+        """Wait for the hook that an aborted execution left running, if there is one."""
         left = execution.left_running
-        waits = None if left is None else self._steps.poll_leftover(left)
-        return () if waits is None else (f"{waits}: an aborted execution started it",)
+        hold = None if left is None else self._steps.poll_leftover(left, self._now_ms)
+        if hold is not None:
+            hold = hold._replace(text=f"{hold.text}: an aborted execution started it")
+        return self._held(None, hold)
 
     def _other_runbook(self, execution: ExecutionState) -> ExecutionStatus:
-        """Ask for the text of the runbook with which the execution began."""
+        """Ask for the text of the runbook with which the execution began.
+
+        The hook that it started needs no runbook to end.
+        """
+        at, hook = execution.current, None
+        if at is not None and at.stage is Stage.RUNNING:
+            hook = self._steps.poll(at.id, str(at.run), self._now_ms)
+            at = (self._trail.state() or execution).current
+        if hook is not None and hook.turn is not None:
+            return self._held(None, hook)
+        text, turn = self._restore(execution)
+        if at is not None and at.asks is not None:
+            turn = replace(turn, why=f"{turn.why}; {at.id} needs a decision, since {at.asks}")
+        elif at is not None and hook is not None:
+            turn = replace(turn, why=f"{turn.why}; the hook of {at.id} runs")
+        return self._held(None, Hold(text, turn))
+
+    def _restore(self, execution: ExecutionState) -> tuple[str, Turn]:
+        """Return why nothing is executed with this runbook, and what an operator must do."""
         file = self._loaded.path
         if self._loaded.is_now(execution.sha256):
             text = "End `kraftgate run` and start it again"
             why = f"it has the text of {file} from its start; the execution began with another"
-            return self._status(None, (f"{text}: {why}",), turn=Turn(text=text, why=why))
-        restore = restore_words(file, kept_runbook(self._state_dir, execution.sha256))
-        changed_text = (
-            f"{file} was changed since this execution began: {restore}, and start `kraftgate run`"
-            " again; or abort (kraftgate abort) and begin a new execution (kraftgate begin)"
+            return f"{text}: {why}", Turn(text=text, why=why)
+        kept = kept_runbook(self._state_dir, execution.sha256)
+        if (name := self._loaded.runbook.name) != execution.runbook:
+            why = f"`kraftgate run` has the runbook {name}; the execution is of {execution.runbook}"
+            text = (
+                f"If the configuration names {execution.runbook}, end `kraftgate run` and start it"
+                f" again; else {set_words(execution.runbook, kept)} first"
+            )
+            return f"{why}. {text}", Turn(text=text, why=why)
+        restore = restore_words(file, name, kept)
+        why = f"{file} was changed since this execution began"
+        text = (
+            f"{why}: {restore}, and start `kraftgate run` again; or abort (kraftgate abort) and"
+            " begin a new execution (kraftgate begin)"
         )
         turn = Turn(
             text=f"{capitalized(restore)}; or abort and begin a new execution",
-            why="it was changed since this execution began",
+            why=why,
             commands=("kraftgate help state-and-backup", self._commands.make("abort")),
         )
-        return self._status(None, (changed_text,), turn=turn)
+        return text, turn
 
     def _continue(self, at: _Tick) -> ExecutionStatus:
         match at.state.stage:
@@ -212,11 +261,19 @@ class Executor:
 
     def _running(self, at: _Tick) -> ExecutionStatus:
         """Wait for the hook; if it has failed now, ask for the decision at once."""
-        waits = self._steps.poll(at.instance.id, str(at.state.run))
+        hold = self._steps.poll(at.instance.id, str(at.state.run), self._now_ms)
         polled = replace(at, execution=self._trail.state() or at.execution)
         if polled.state.stage is Stage.ASKS:
             return self._asks(polled)
-        return self._status(at.instance, () if waits is None else (waits,), view=at.view)
+        return self._held(at, hold)
+
+    def _held(self, at: _Tick | None, hold: Hold | None) -> ExecutionStatus:
+        """Return the status; if an operator must act, the alert that pages them is raised, too."""
+        instance, view = (None, None) if at is None else (at.instance, at.view)
+        if hold is None:
+            return self._status(instance, view=view)
+        found = self._status(instance, (hold.text,), view=view, turn=hold.turn)
+        return found if hold.turn is None else found.model_copy(update={"asks": hold.turn.why})
 
     def _shown(self, at: _Tick) -> ExecutionStatus:
         """Wait for an operator who does the step, or hands it to its hook."""
@@ -236,11 +293,7 @@ class Executor:
         if not_now:
             begun = f"{action}: complete it if it was begun, and do not begin it now"
             holds = tuple(dict.fromkeys((begun, *not_now, *holds)))
-        if (resume := self._resume(at)) is not None:
-            turn = resume
-        elif unmet or has_effect:
-            turn = Turn()
-        elif at.state.open_before:
+        if at.state.open_before:
             why = (
                 "the gate held, or was unknown, before the step, so it does not show that the step"
                 " is done"
@@ -249,19 +302,33 @@ class Executor:
         else:
             why = f"step {step.name} is done by hand; the gate shows when it is done"
             turn = Turn(text=action, why=why)
+        if unmet:
+            why = f"do not begin it now: {'; '.join(map(_words, unmet))}"
+            turn = replace(turn, text=f"{IF_BEGUN}{action}", why=why)
+        # Nothing shows whether such a step has begun, so its instructions stay.
+        is_kept = not at.instance.checkpoint.irreversible and (
+            at.instance.broker is None or _is_absent(at)
+        )
+        is_asked = not has_effect and (not unmet or is_kept)
+        if (resume := self._resume(at)) is not None:
+            turn, is_asked = resume, False
+        elif not is_asked:
+            turn = Turn()
         if self._has_hook(at.instance, at.view):
             hand_over = self._commands.make("decide", at.instance.id, "--execute")
             holds = (*holds, _HAND_OVER.format(hand_over))
-        # A headline that named the gate first would ask for the step.
-        findings = dict.fromkeys((*map(RecordedFinding.of, unmet), *result.findings))
+        # A headline that named the gate first would ask for the step. An absent broker was mostly
+        # stopped by the operator: its step stays in the headline, and `why` has what is unmet.
+        first = () if _is_absent(at) else map(RecordedFinding.of, unmet)
+        findings = dict.fromkeys((*first, *result.findings))
         update = {
             "holds": holds,
             "findings": tuple(findings),
             "has_effect": has_effect,
             "turn": turn.text,
-            "why": turn.why + (_down(at) if turn.text == action else ""),
+            "why": turn.why + (_down(at) if is_asked else ""),
             "commands": turn.commands,
-            "shown": result.shown if turn.text == action else None,
+            "shown": result.shown if is_asked else None,
         }
         return result.model_copy(update=update)
 
@@ -270,7 +337,7 @@ class Executor:
 
         The guards held when it was shown, which may be hours ago; their soak is over.
         """
-        if _restarts(at) and not _may_have_crashed(at.view.summary.broker(at.instance.broker)):
+        if _restarts(at) and not _may_have_crashed(at):
             return ()
         unmet = self._evaluate(at, "needs").holding_back
         return tuple(each for each in unmet if not each.condition.startswith(f"{SOAK}("))
@@ -287,6 +354,8 @@ class Executor:
         gate_is_polled = self._facts.is_polled(
             self._bound(at.instance, "opens_when"), self._evaluating_since_ms
         )
+        step = at.instance.checkpoint.step
+        self._facts.keep_sources(sources_of_text(step))
         needs = self._evaluate(at, "needs")
         holds = [_words(each) for each in needs.holding_back]
         elsewhere = self._steps.waits(at.execution, at.view)
@@ -303,7 +372,6 @@ class Executor:
             holds.append("another poll, to confirm that the guards hold")
         if holds:
             return self._status(at.instance, tuple(holds), needs.findings, view=at.view, turn=turn)
-        step = at.instance.checkpoint.step
         if step is None:
             return self._gate(at, "opened")
         if not gate_is_polled:
@@ -311,10 +379,10 @@ class Executor:
         return self._take(at, step)
 
     def _take(self, at: _Tick, step: Step) -> ExecutionStatus:
-        cannot = self._steps.take(
+        hold = self._steps.take(
             at.execution, at.instance, step, at.view, at.facts, lambda: self._is_open(at)
         )
-        return self._status(at.instance, () if cannot is None else (cannot,), view=at.view)
+        return self._held(at, hold)
 
     def _resume(self, at: _Tick) -> Turn | None:
         """Return the turn of an operator to end the pause; None: the execution is not paused."""
@@ -468,6 +536,8 @@ class Executor:
 
     def _evaluate(self, at: _Tick, part: Part) -> PartResult:
         bound, awaited = self._bound(at.instance, part), frozenset[str]()
+        if part == "needs" and at.state.stage is Stage.ENTERED:
+            bound = self._guards(at)
         if part == "opens_when" and at.state.stage is Stage.SHOWN:
             # The step ends these violations, as a replaced disk does; not one that began later.
             awaited = self._effects(at.instance) & at.state.violated_before
@@ -475,6 +545,26 @@ class Executor:
         if answer.entry is not None:
             self._record(answer.entry)
         return answer
+
+    def _guards(self, at: _Tick) -> Sequence[Condition]:
+        """Return the guards of a step, without those that it has made unknown itself.
+
+        A step that stops the controllers ends the metadata log. Half done, it must be possible to
+        repeat it, although what only the log shows is unknown from then on. What ZooKeeper shows
+        must be known: the next step needs it, too.
+        """
+        guards = self._bound(at.instance, "needs")
+        begun = was_begun(at.state) and stops_controllers(at.instance.checkpoint)
+        lacking = at.view.not_current.keys()
+        if not begun or DataSource.METADATA_LOG not in lacking or DataSource.ZOOKEEPER in lacking:
+            return guards
+        found = zip(guards, judge_all(guards, at.view), strict=True)
+        return [
+            guard
+            for guard, now in found
+            if guard.name != SOAK
+            and not (now.verdict is Verdict.UNKNOWN and _LOG_WORDS in now.reason)
+        ]
 
     def _is_open(self, at: _Tick) -> bool:
         """Return whether the gate, without its soak, holds or may hold.
@@ -567,6 +657,7 @@ class Executor:
             finalize_is_in_progress=finalize_is_in_progress(
                 self._loaded.runbook, execution.path, id_
             ),
+            controllers_stop=controllers_stop(self._loaded.runbook, execution),
             place="" if view is None else place_of(execution, self._loaded.runbook, view, id_),
             turn=turn or self._end_elsewhere(execution),
             can=tuple(
@@ -599,10 +690,18 @@ _MOVES: Final = (
 
 def _restarts(at: _Tick) -> bool:
     """Return whether the broker of a checkpoint has begun its restart, or is down."""
+    if at.instance.broker is None:
+        return False
     one = at.view.summary.broker(at.instance.broker)
-    return at.instance.broker is not None and (
-        one is None or one.fenced or one.in_controlled_shutdown
-    )
+    return one is None or one.fenced or one.in_controlled_shutdown or _is_absent(at)
+
+
+def _is_absent(at: _Tick) -> bool:
+    """Return whether the broker is down by /brokers/ids: no controller may be left to fence it."""
+    id_, zookeeper = at.instance.broker, zookeeper_of(at.view)
+    if id_ is None or zookeeper is None or not is_zookeeper_authoritative(at.view):
+        return False
+    return not zookeeper.lists(id_)
 
 
 def _down(at: _Tick) -> str:
@@ -615,13 +714,16 @@ def _down(at: _Tick) -> str:
     return "; the broker is down: if you did not stop it for this, check its log directories first"
 
 
-def _may_have_crashed(one: BrokerSummary | None) -> bool:
+def _may_have_crashed(at: _Tick) -> bool:
     """Return whether a registered broker is down, and no controlled shutdown shows who stopped it.
 
     A failed log directory halts a broker in migration mode; a host that lost its power may come
     back without a disk.
     """
-    return one is not None and one.fenced and not one.in_controlled_shutdown
+    one = at.view.summary.broker(at.instance.broker)
+    if one is None or one.in_controlled_shutdown:
+        return False
+    return one.fenced or _is_absent(at)
 
 
 def _paused(execution: ExecutionState) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The copy of an executed runbook, and how to continue if its file was changed since."""
+"""The copy of an executed runbook, and how to continue if another one is configured."""
 
 from pathlib import Path
 
@@ -10,8 +10,13 @@ def kept_runbook(state_dir: Path, sha256: str) -> Path:
     return state_dir / RUNBOOKS / f"{sha256}.yaml"
 
 
-def restore_words(file: Path, kept: Path) -> str:
-    """Return how to restore the text; a bundled runbook cannot be restored after an upgrade."""
+def set_words(name: str, kept: Path) -> str:
+    """Return how to configure the runbook of an execution, given its name."""
     if not kept.is_file():
-        return f"restore {file}"
-    return f"restore {file}, or set `runbook.file` to {kept}, the text that it began with"
+        return f"set `runbook.file` to the file of the runbook {name}"
+    return f"set `runbook.file` to {kept}, the text that it began with"
+
+
+def restore_words(file: Path, name: str, kept: Path) -> str:
+    """Return how to restore the text; a bundled runbook cannot be restored after an upgrade."""
+    return f"restore {file}" + (f", or {set_words(name, kept)}" if kept.is_file() else "")

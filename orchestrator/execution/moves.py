@@ -16,16 +16,20 @@ from typing import Final
 
 from migration.moves.steps import (
     STRIKES_MAX,
+    Copies,
     Measured,
     Moving,
     Replica,
     Step,
+    copies,
     measured,
     next_step,
 )
 from migration.moves.verify import Progress, Verified, on_disk
+from migration.observed.facts import FutureSeen
+from migration.observed.log_dirs import NOT_CLEANED, behind, name
 from migration.observed.probed import Broker, LogDir, Maybe, TopicPartition, Unknown
-from migration.values.evidence import bounded, joined, named
+from migration.values.evidence import bounded, count, joined, named
 from orchestrator.audit import AuditLog
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.audit.move_entries import (
@@ -56,6 +60,7 @@ from orchestrator.execution.commands import Commands
 from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import NotHeld
 from orchestrator.hooks.runs import HookRuns
+from orchestrator.output.formatting import short_age
 from orchestrator.process.owner import Owner
 from streams.kafka.errors import NotAuthorized, RequestRefused
 from streams.kafka.throttle import Throttle, Throttles
@@ -69,7 +74,10 @@ from streams.process.clocks import wall_clock_ms
 _POLL_S: Final = 1.0
 _SILENT_S_MAX: Final = 300.0
 """A broker that restarts answers again within this time."""
+_STILL_S_MAX: Final = 60.0
+"""Copies that do not go on for longer are named; they may go on later, so the run waits."""
 _THROTTLED_S_MAX: Final = 15.0
+_STILL_NAMED_MAX: Final = 3
 _NAMED_MAX: Final = 20
 _RECORDED_MAX: Final = 50
 """Replicas in one entry of the audit trail, whose size is limited."""
@@ -171,20 +179,20 @@ def orchestrating(config: Config, entry: ClusterEntry, log: AuditLog) -> Iterato
                 " --execute: until the moves have ended, run one without `runbook` and with the"
                 " same state directory"
             ) from error
-        _require_no_hook(config, entry, log, lock)
         commands = Commands.of(config, entry.name)
+        _require_no_hook(config, commands, log, lock)
         yield Orchestrating(cluster=entry.name, commands=commands, log=log, fence=fence, lock=lock)
 
 
-def _require_no_hook(config: Config, entry: ClusterEntry, log: AuditLog, lock: ClusterLock) -> None:
+def _require_no_hook(config: Config, commands: Commands, log: AuditLog, lock: ClusterLock) -> None:
     step = lock.running(has_zookeeper=True)
     if step is not None:
         raise LockHeld(
-            f"{entry.name}: wait for the end of {step.words()}. If its hook has ended, start"
+            f"{commands.cluster}: wait for the end of {step.words()}. If its hook has ended, start"
             " `kraftgate run` there with the same state directory; if that is lost, `kraftgate run"
-            f" --execute` here, and then: {step.end_command}"
+            f" --execute` here, and then: {commands.make('decide', step.checkpoint, '--ended')}"
         )
-    execution = ExecutionTrail(log, entry.name).state()
+    execution = ExecutionTrail(log, commands.cluster).state()
     if execution is None:
         return
     hooks = HookRuns(config.state_dir)
@@ -192,7 +200,9 @@ def _require_no_hook(config: Config, entry: ClusterEntry, log: AuditLog, lock: C
     started += [execution.left_running.run] if execution.left_running is not None else []
     for run in started:
         if run is not None and hooks.runs(run):
-            raise LockHeld(f"{entry.name}: the hook {run} of the runbook still runs: wait for it")
+            raise LockHeld(
+                f"{commands.cluster}: the hook {run} of the runbook still runs: wait for it"
+            )
 
 
 class MoveRun:
@@ -223,6 +233,7 @@ class MoveRun:
         self._throttled = dict(left_throttled(held.log.entries(held.cluster)))
         self._unsent: Counter[int] = Counter()
         self._silent_since_s: dict[int, float] = {}
+        self._copies: Mapping[int, Copies] = {}
         self._answered: Mapping[int, Broker] = {}
         """The brokers of the plan as they answered last: one that is silent keeps its progress."""
 
@@ -230,7 +241,7 @@ class MoveRun:
         self,
         at_once: int,
         require_allowed: Callable[[Collection[int], Mapping[int, Broker]], None],
-        show: Callable[[Measured, Step], None],
+        show: Callable[[Measured, Step, Sequence[str]], None],
     ) -> None:
         """Start what is left of the plan, and wait for its end.
 
@@ -238,7 +249,7 @@ class MoveRun:
             at_once: how many replicas of one broker may move at the same time.
             require_allowed: raises HazardError or NoDataError if moves on brokers, whose log
                 directories it gets as they are now, may not begin.
-            show: shows how much is done.
+            show: shows how much is done, and which copies do not go on.
 
         Raises:
             HazardError: no further move may begin; those that ran have ended.
@@ -275,6 +286,8 @@ class MoveRun:
     def cancel(self) -> None:
         """Assign to each replica that moves its current directory again, so that it stays there.
 
+        Warns that Kafka no longer cleans these replicas.
+
         If a replica arrives before its request, the request moves it back to its source: then a
         second request assigns the directory in which it arrived.
 
@@ -296,6 +309,8 @@ class MoveRun:
                 break
         silent = [each.why or "" for each in found if each.progress is Progress.UNKNOWN]
         kind = NoDataError if silent else MoveError
+        # A request without an answer may have arrived.
+        run = run.accepted(kept.keys() - run.failed.keys())
         self._end(run, found, kind, list(dict.fromkeys(silent)))
 
     def _require_lock(self) -> None:
@@ -329,7 +344,10 @@ class MoveRun:
         return self._ask(run, broker, moves, here)
 
     def _polled(
-        self, run: Moving, at_once: int, show: Callable[[Measured, Step], None] | None = None
+        self,
+        run: Moving,
+        at_once: int,
+        show: Callable[[Measured, Step, Sequence[str]], None] | None = None,
     ) -> tuple[Moving, Mapping[int, Broker], tuple[Verified, ...], Step]:
         brokers = self._requests.log_dirs(self._plan.targets.keys())
         found = _found(self._plan, brokers)
@@ -338,8 +356,24 @@ class MoveRun:
             known = {id_: b for id_, b in brokers.items() if not isinstance(b.log_dirs, Unknown)}
             self._answered = {**brokers, **self._answered, **known}
             now = _found(self._plan, self._answered)
-            show(measured(now, self._answered, self._rates()), step)
+            done = measured(now, self._answered, self._rates())
+            show(done, step, tuple(self._stalled(step, brokers)))
         return run, brokers, found, step
+
+    def _stalled(self, step: Step, brokers: Mapping[int, Broker]) -> Iterator[str]:
+        """Yield the brokers whose copies have not gone on for a minute, and what to do."""
+        now_s = time.monotonic()
+        self._copies = copies(self._copies, step.waits, brokers, now_s)
+        make = self._held.commands.without_reason
+        cancel = make("move", "cancel", str(self._plan.file))
+        for id_, found in sorted(self._copies.items()):
+            still_s = now_s - found.since_s
+            if still_s >= _STILL_S_MAX:
+                replicas = [f"{name(each)} ({_why_still(each)})" for each in found.seen.values()]
+                yield (
+                    f"broker {id_} makes no progress for {short_age(1000 * still_s)}:"
+                    f" {named(replicas, _STILL_NAMED_MAX)}: see {make('hazards')}; to end: {cancel}"
+                )
 
     def _poll(self, brokers: Collection[int] | None = None) -> tuple[Verified, ...]:
         """Return how far the moves of some brokers are; None: of all brokers of the plan."""
@@ -524,6 +558,7 @@ class MoveRun:
             done += [each for each in found if _is_at_rest(each)]
         left = [each for each in found if each not in done]
         reasons = _by_reason(left, run)
+        self._warn_of_dropped_copies(run, found)
         others = self._throttled_without(moving)
         at_rest = _at_rest(others)
         for id_ in at_rest:
@@ -570,6 +605,27 @@ class MoveRun:
                 text += f" {self._next(has_left=has_left)}"
             raise kind(text)
 
+    def _warn_of_dropped_copies(self, run: Moving, found: Iterable[Verified]) -> None:
+        """Print how many replicas of each broker are no longer cleaned: no API of Kafka shows it.
+
+        A cancelled replica in its target arrived before its request, which began a move back.
+        """
+        ended = {Progress.NOT_MOVING, Progress.MOVING_ELSEWHERE}
+        ended |= {_COMPLETED} if self._command == "cancel" else set()
+        dropped = Counter(
+            each.broker
+            for each in found
+            if each.progress in ended and (each.broker, each.at) in run.started
+        )
+        for id_, number in sorted(dropped.items()):
+            hazards = self._held.commands.without_reason(
+                "hazards", "--before", "restart", "--broker", str(id_)
+            )
+            self._warn(
+                f"{self._held.cluster}: broker {id_}: the copy of {count(number, 'replica')} was"
+                f" dropped: {NOT_CLEANED}. Restart it once this exits with 0: {hazards}"
+            )
+
 
 class _Ended(Exception):
     """The run ends before the moves; `is_silence`: a broker does not answer."""
@@ -577,6 +633,11 @@ class _Ended(Exception):
     def __init__(self, why: str, *, is_silence: bool = False) -> None:
         super().__init__(why)
         self.is_silence = is_silence
+
+
+def _why_still(replica: FutureSeen) -> str:
+    confirms = ": in KRaft mode a controller confirms the target first"
+    return behind(replica.lag) + confirms * (replica.lag == 0)
 
 
 def _found(plan: Plan, brokers: Mapping[int, Broker]) -> tuple[Verified, ...]:

@@ -10,7 +10,7 @@ from orchestrator.audit.execution.entries import HOW_ENDED
 from orchestrator.audit.execution.state import ExecutionState
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.config.load import Config
-from orchestrator.errors import KraftgateError, NoDataError, UnknownIdError
+from orchestrator.errors import ConfigError, NoDataError, UnknownIdError
 from orchestrator.execution.route import checkpoints
 from orchestrator.runbook.load import load
 from orchestrator.runbook.loaded import Loaded
@@ -34,13 +34,13 @@ def checkpoint_named(config: Config, cluster: str, checkpoint: str) -> AwaitedCh
     """Return the checkpoint of the cluster's runbook that has this name, or this instance.
 
     Raises:
-        KraftgateError: no runbook is configured.
+        ConfigError: no runbook is configured.
         UnknownIdError: the runbook has no such checkpoint.
         RunbookError: the runbook cannot be used.
     """
     runbook = next(each.runbook for each in config.clusters if each.name == cluster)
     if runbook is None:
-        raise KraftgateError(f"{config.path}: {cluster} has no `runbook` to pass a checkpoint of")
+        raise ConfigError([f"{config.path}: {cluster} has no `runbook` to pass a checkpoint of"])
     loaded = load(runbook.file)
     book = loaded.runbook
     known = {each.id: each for path in book.rollbacks for each in path.checkpoints}
@@ -74,8 +74,8 @@ def _parts(checkpoint: str) -> tuple[str, str | None]:
 def passed(config: Config, cluster: str, awaited: AwaitedCheckpoint) -> Finding:
     """Return whether a cluster's execution has passed a checkpoint.
 
-    In a rollback no checkpoint of the forward path counts as passed. An execution of another
-    runbook, or of this one before it was changed, shows nothing about it.
+    In a rollback no checkpoint of the forward path counts as passed, and none after an abort. An
+    execution of another runbook, or of this one before it was changed, shows nothing about it.
 
     Raises:
         AuditError: the audit trail cannot be read.
@@ -104,6 +104,9 @@ def _verdict(execution: ExecutionState | None, awaited: AwaitedCheckpoint) -> tu
     if isinstance(awaited.of, ForwardCheckpoint) and execution.path is not None:
         ended = "" if execution.outcome is None else f", and {HOW_ENDED[execution.outcome]}"
         return Verdict.VIOLATED, f"the execution began the rollback {execution.path}{ended}"
+    if execution.outcome == "aborted":
+        ended = HOW_ENDED[execution.outcome]
+        return Verdict.VIOLATED, f"the execution {ended}: kraftgate begin begins a new one"
     state = execution.checkpoint(awaited.id)
     if execution.passed(awaited.id):
         return Verdict.SATISFIED, f"it is {state.stage}"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from migration.assessment.conditions import (
+    Call,
     Condition,
     DataSource,
     Finding,
@@ -111,6 +112,22 @@ def finalize_is_in_progress(runbook: Runbook, path: str | None, id_: str | None)
     return path is None and name in [each.id for each in ahead[first:]]
 
 
+def stops_controllers(checkpoint: Checkpoint) -> bool:
+    """Return whether a step stops the controllers: its gate waits for that, its guards do not."""
+    needs, gate = map(call_of, checkpoint.needs), map(call_of, checkpoint.opens_when)
+    return _STOPPED in gate and _STOPPED not in needs
+
+
+def controllers_stop(runbook: Runbook, execution: ExecutionState) -> bool:
+    """Return whether the step that stops the controllers was begun, or is passed."""
+    states = (
+        execution.checkpoint(each.id)
+        for each in checkpoints(runbook, execution.path)
+        if stops_controllers(each)
+    )
+    return any(was_begun(each) or each.is_behind for each in states)
+
+
 def _guards_finalize(*parts: Sequence[str]) -> bool:
     calls = (call_of(text) for part in parts for text in part)
     return any(
@@ -119,6 +136,7 @@ def _guards_finalize(*parts: Sequence[str]) -> bool:
     )
 
 
+_STOPPED: Final = Call("controllers_stopped")
 _OF_FINALIZE: Final = ((str(Action.FINALIZE),), (str(HazardKind.FINALIZE_TOO_EARLY),))
 
 

@@ -12,6 +12,7 @@ from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body
 from orchestrator.audit.execution.running_step import Home, RunningStep
 from orchestrator.audit.execution.state import ExecutionState, Stage
+from orchestrator.execution.commands import Commands
 from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import Held, NotHeld
 from orchestrator.hooks.runs import Ended, Hook, HookRuns, NotStarted, RunState, Unknown
@@ -24,15 +25,22 @@ class StepFence:
     Args:
         home: the state directory of this orchestrator.
         record: appends to the audit trail.
+        commands: those of this cluster.
     """
 
     def __init__(
-        self, lock: ClusterLock, runs: HookRuns, home: Home, record: Callable[[Body], None]
+        self,
+        lock: ClusterLock,
+        runs: HookRuns,
+        home: Home,
+        record: Callable[[Body], None],
+        commands: Commands,
     ) -> None:
         self._lock = lock
         self._runs = runs
         self._home = home
         self._record = record
+        self._commands = commands
 
     def begin(
         self, checkpoint: str, run: str, hook: Hook, *, has_zookeeper: bool
@@ -73,7 +81,12 @@ class StepFence:
             return f"the end of {step.words()}"
         if execution.elsewhere != step:
             self._record(entries.StepElsewhere(step=step))
-        return decision(step)
+        return (
+            f"a decision: {step.words()}, was begun by another orchestrator, or before this state"
+            " directory was restored, and it is not known here whether its hook still runs. Check"
+            " that host, or start kraftgate run with the state directory that began the step; when"
+            f" the hook has ended: {self._commands.make('decide', step.checkpoint, '--ended')}"
+        )
 
     def _running(self, execution: ExecutionState, *, has_zookeeper: bool) -> RunningStep | None:
         """Return the recorded step.
@@ -113,16 +126,6 @@ def end_own(lock: ClusterLock, runs: HookRuns, home: Home) -> None:
     step = lock.running(has_zookeeper=True)
     if step is not None and isinstance(_own_state(runs, home, step), NotStarted | Ended):
         lock.end(step)
-
-
-def decision(step: RunningStep) -> str:
-    """Return the text of the decision that an operator must make."""
-    return (
-        f"a decision: {step.words()}, was begun by another orchestrator, or before this state"
-        " directory was restored, and it is not known here whether its hook still runs. Check that"
-        " host, or start kraftgate run with the state directory that began the step; when the hook"
-        f" has ended: {step.end_command}"
-    )
 
 
 def _own_state(runs: HookRuns, home: Home, step: RunningStep) -> RunState | None:

@@ -5,17 +5,19 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
-from migration.assessment.conditions import View
+from migration.assessment.conditions import DataSource, View
 from migration.image.known_ids import member_brokers
 from migration.image.summary import WITHOUT_ZOOKEEPER, ClusterSummary
+from migration.values.timestamps import utc_text
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, JsonFacts
 from orchestrator.audit.execution.running_step import Home
 from orchestrator.audit.execution.state import CheckpointState, ExecutionState
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import HookError, RunbookError, SecretUnknown
+from orchestrator.execution.commands import Commands
 from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import NotHeld
 from orchestrator.execution.route import CheckpointInstance
@@ -24,22 +26,37 @@ from orchestrator.hooks.commands import step_environment
 from orchestrator.hooks.files import End
 from orchestrator.hooks.runs import Ended, Hook, HookRuns, NotStarted, Running, Unknown
 from orchestrator.output.visible import visible_line
+from orchestrator.run.execution_status import Turn
 from orchestrator.run.identity import accepted_ids
 from orchestrator.runbook.cluster_facts import addresses_of, planned_controllers
 from orchestrator.runbook.model import Step
 from orchestrator.runbook.step_values import Answers, step_values
-from orchestrator.runbook.templates import CONTROLLER_LINES, readable, render
+from orchestrator.runbook.templates import CONTROLLER_LINES, LOG_DIRS, fields_in, readable, render
 
 OUTPUT_RECORDED_MAX: Final = 16_384
 """Only this many bytes at the end of a hook's output are in the trail; the run's file has all of
 it."""
 _OUTPUT_JSON_MAX: Final = 50_000
 """In JSON a byte of the output may take six, and an entry of the trail has a maximum."""
+_OVERDUE_MS: Final = 60_000
+"""A supervisor may take that long, in addition, to begin its command and to kill what it left."""
 
 Record = Callable[[Body], None]
 MakeHook = Callable[[str, Mapping[str, str], Mapping[str, str]], Hook | None]
 """Returns the command of a step, given its name, its fields and its environment; None: an operator
 does the step by hand."""
+
+
+class Hold(NamedTuple):
+    """Why the execution does not continue.
+
+    Attributes:
+        text: the wait, as a phrase.
+        turn: what an operator must do; None: nothing, it ends by itself.
+    """
+
+    text: str
+    turn: Turn | None = None
 
 
 class Steps:
@@ -49,6 +66,7 @@ class Steps:
         make_hook: None: an operator does every step by hand.
         lock: no hook is started while it is not held.
         home: the state directory of this orchestrator.
+        commands: for the cluster.
         record: appends to the audit trail.
     """
 
@@ -61,13 +79,16 @@ class Steps:
         lock: ClusterLock,
         home: Home,
         environment: dict[str, str],
+        commands: Commands,
         record: Record,
     ) -> None:
         self._entry = entry
         self._make_hook = make_hook
         self._runs = runs
-        self._step_fence = StepFence(lock, runs, home, record)
+        self._step_fence = StepFence(lock, runs, home, record, commands)
+        self._host = home.host
         self._environment = environment
+        self._commands = commands
         self._record = record
 
     def take(
@@ -78,7 +99,7 @@ class Steps:
         view: View,
         facts: JsonFacts,
         is_open: Callable[[], bool],
-    ) -> str | None:
+    ) -> Hold | None:
         """Begin the step; the entry in the trail comes first.
 
         Returns:
@@ -91,7 +112,7 @@ class Steps:
             hook = self._hook(step, fields, self._hook_environment(instance, run))
             argv = None if hook is None else _redacted(hook)
         except (RunbookError, SecretUnknown) as error:
-            return f"the command of step {step.name}: {error}"
+            return self._correct(step, error)
         if hook is None or argv is None:
             text = render(step.manual, readable_fields(self._entry, instance, view))
             self._record(
@@ -105,11 +126,16 @@ class Steps:
         try:
             held = self._step_fence.begin(instance.id, run, hook, has_zookeeper=has_zookeeper)
         except HookError as error:
-            return f"the hook of {instance.id}: {error}"
+            turn = Turn(
+                text="Repair the state directory: no hook can begin",
+                why=str(error),
+                commands=("kraftgate help state-and-backup",),
+            )
+            return Hold(f"the hook of {instance.id}: {error}", turn)
         if isinstance(held, NotHeld):
             if execution.lock_lost != held.why:
                 self._record(entries.LockLost(reason=held.why))
-            return f"the lock of the orchestrator: {held.why}"
+            return Hold(f"the lock of the orchestrator: {held.why}")
         if execution.lock_lost is not None:
             self._record(entries.LockAcquired(token=held.token))
         self._record(
@@ -151,11 +177,14 @@ class Steps:
         """Return the text of a wait while another step is recorded as running."""
         return self._step_fence.waits(execution, has_zookeeper=_has_zookeeper(view))
 
-    def poll(self, checkpoint: str, run: str) -> str | None:
-        """Record the outcome of a run; return the text of a wait while it runs."""
+    def poll(self, checkpoint: str, run: str, now_ms: int) -> Hold | None:
+        """Record the outcome of a run; return a hold while it runs."""
         match self._runs.state(run):
-            case Running():
-                return f"the hook of {checkpoint} to end"
+            case Running(ends_ms=ends_ms):
+                waits = f"the hook of {checkpoint} to end"
+                if ends_ms is None or now_ms < ends_ms + _OVERDUE_MS:
+                    return Hold(waits)
+                return Hold(f"{waits}, which {_late(ends_ms)}", self._overdue(checkpoint, ends_ms))
             case Ended() as found:
                 self._record(_ended(checkpoint, run, found))
             case NotStarted():
@@ -165,13 +194,31 @@ class Steps:
                 self._record(entries.StepUnknown(checkpoint=checkpoint, run=run, why=why))
         return None
 
-    def poll_leftover(self, checkpoint: CheckpointState) -> str | None:
+    def poll_leftover(self, checkpoint: CheckpointState, now_ms: int) -> Hold | None:
         """Do the same for a hook of an aborted execution, and wait for processes that it left."""
         run = str(checkpoint.run)
         if left := self.left_running(run):
             processes = ", ".join(map(str, left))
-            return f"the processes {processes} of the hook of {checkpoint.id} to end"
-        return self.poll(checkpoint.id, run)
+            return Hold(f"the processes {processes} of the hook of {checkpoint.id} to end")
+        return self.poll(checkpoint.id, run, now_ms)
+
+    def _correct(self, step: Step, error: RunbookError | SecretUnknown) -> Hold:
+        """Return what an operator must do about a hook whose command cannot be made."""
+        turn = Turn(
+            text=f"Correct the command of step {step.name} or the configuration, and start"
+            " `kraftgate run` again",
+            why=str(error),
+            commands=(self._commands.without_reason("hooks", "check"),),
+        )
+        return Hold(f"the command of step {step.name}: {error}", turn)
+
+    def _overdue(self, checkpoint: str, ends_ms: int) -> Turn:
+        """Return the turn of an operator to end a hook that is overdue."""
+        return Turn(
+            text=f"Find out on {self._host} why the hook of {checkpoint} has not ended",
+            why=f"the hook {_late(ends_ms)}; it may run as another user, or hang",
+            commands=("kraftgate help KraftgateStepNeedsDecision",),
+        )
 
     def left_running(self, run: str) -> tuple[int, ...]:
         """Return the processes of a hook that run although its supervisor is gone."""
@@ -193,6 +240,10 @@ class Steps:
             # An operator must check the outcome: the step is neither repeated nor taken as done.
             why = f"it could not be handed to its supervisor: {error}"
             self._record(entries.StepUnknown(checkpoint=instance.id, run=run, why=why))
+
+
+def _late(ends_ms: int) -> str:
+    return f"should have ended by {utc_text(ends_ms)}"
 
 
 def _has_zookeeper(view: View) -> bool:
@@ -250,6 +301,12 @@ def _fields_of(entry: ClusterEntry, instance: CheckpointInstance, view: View) ->
     }
 
 
+def sources_of_text(step: Step | None) -> frozenset[DataSource]:
+    """Return the sources of a step's text that the conditions around it may not need."""
+    has_log_dirs = step is not None and LOG_DIRS in fields_in(step.manual)
+    return frozenset({DataSource.SETTINGS} if has_log_dirs else ())
+
+
 def readable_fields(
     entry: ClusterEntry, instance: CheckpointInstance, view: View
 ) -> dict[str, str]:
@@ -278,7 +335,7 @@ def _of_member(bind: Mapping[str, str], summary: ClusterSummary) -> dict[str, st
 
 
 def _answers(entry: ClusterEntry, view: View) -> Answers:
-    quorum, brokers = view.quorum, view.summary.broker_disks
+    quorum = view.quorum
     exist = bool(view.summary.controllers) if quorum is None else quorum.answering > 0
     return Answers(
         cluster_id=entry.id or next(iter(accepted_ids(view.sources).values()), None),
@@ -286,5 +343,5 @@ def _answers(entry: ClusterEntry, view: View) -> Answers:
         brokers=() if view.settings is None else tuple(view.settings.listeners.values()),
         planned=() if exist else planned_controllers(entry),
         taken=member_brokers(view.summary),
-        log_dirs={id_: [dir_.path for dir_ in each.log_dirs] for id_, each in brokers.items()},
+        log_dirs={} if view.settings is None else view.settings.log_dirs,
     )

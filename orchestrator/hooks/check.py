@@ -41,7 +41,7 @@ class Verdict(enum.StrEnum):
     """Its program can be started, and its check, if it has one, succeeded."""
     FAILED = "failed"
     LATER = "later"
-    """Its brokers or controllers are unknown, so it cannot be made yet."""
+    """Its brokers or controllers, or some of them, are unknown, so it cannot be made yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,20 +83,21 @@ def check_hooks(cluster: str, hooks: Hooks, plan: Plan) -> tuple[CheckedHook, ..
 def _checked(cluster: str, hooks: Hooks, stop: Planned, step: str) -> CheckedHook:
     command = hooks.file.steps[step]
     made = partial(CheckedHook, id=stop.id, step=step, timeout=command.timeout)
+    redactor = hooks.redactor(step)
+    template = tuple(redactor.argv(command.argv))
     each = stop.checkpoint.for_each
     if each is not None and stop.member is None:
-        return made(verdict=Verdict.LATER, argv=command.argv, problem=stop.where)
+        return made(verdict=Verdict.LATER, argv=template, problem=stop.where)
     bind = {} if each is None else {str(each): str(stop.member)}
     environment = {**cluster_environment(cluster, 0), **step_environment(stop.id, bind, _RUN)}
     try:
         hook = hook_for(hooks, step, stop.values, environment)
         check = hooks.check_argv(step, stop.values)
     except RunbookError as error:
-        return made(verdict=Verdict.FAILED, argv=command.argv, problem=str(error))
+        return made(verdict=Verdict.FAILED, argv=template, problem=str(error))
     if hook is None:
         raise AssertionError(f"{step} has no command any more")
     given = {**child_environment(hook.pass_env), **hook.environment}
-    redactor = hook.secrets.redactor({**os.environ, **hook.environment})
     problem, output = _tried(hook, command.check, check, given, redactor)
     return made(
         verdict=Verdict.FAILED if problem else Verdict.OK,
@@ -170,7 +171,6 @@ def _unstartable(program: Path) -> str:
 
 
 def _last_lines(ended: CommandEnd, redactor: Redactor) -> Iterator[str]:
-    whole = len(ended.output) < OUTPUT_BYTES_MAX
-    shown = redactor.data(ended.output) if whole else redactor.tail(ended.output)[1]
-    lines = [line.rstrip() for line in shown.decode("utf-8", "replace").splitlines()]
+    output = redactor.output(ended.output, OUTPUT_BYTES_MAX)
+    lines = [line.rstrip() for line in output.splitlines()]
     yield from [line for line in lines if line][-_LINES_MAX:]

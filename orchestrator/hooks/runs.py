@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -62,9 +62,15 @@ class NotStarted:
     """Nothing was done: the run may be started."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
-    """The supervisor is alive."""
+    """The supervisor is alive.
+
+    Attributes:
+        ends_ms: when the command should have ended; None: an earlier release began it.
+    """
+
+    ends_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,12 +168,15 @@ class HookRuns:
         if ended is not None:
             return ended
         if _is_held(directory):
-            return Running()
-        started = files.read_json(directory / files.STARTED)
+            step = None
+            with suppress(HookError):  # it shows only when an alert is due
+                step = files.read_json(directory / files.STEP)
+            return Running(ends_ms=(step or {}).get("ends_ms"))
+        started = _was_started(directory)
         ended = self._ended(directory)  # it may have ended since the first read
         if ended is not None:
             return ended
-        if started is None:
+        if not started:
             if (directory / files.STEP).exists():
                 return NotStarted()
             return Unknown(
@@ -257,6 +266,14 @@ def _is_held(directory: Path) -> bool:
         return False
     except OSError as error:
         raise HookError(f"{directory / files.LOCK} cannot be read: {error}") from error
+
+
+def _was_started(directory: Path) -> bool:
+    """Return whether the command may have been started; a damaged file proves that, too."""
+    try:
+        return files.read_json(directory / files.STARTED) is not None
+    except HookError:
+        return True
 
 
 def _process(found: Mapping[str, Any]) -> ProcessId:

@@ -48,6 +48,7 @@ _READ_BYTES: Final = 1 << 14
 _DRAIN_BYTES_MAX: Final = 1 << 22
 _KILLING_S_MAX: Final = 10.0
 _AGAIN_S: Final = 0.05
+_KILL_AGAIN_S: Final = 1.0
 _WAIT_S_MAX: Final = 3600.0
 _RETRY_S_MAX: Final = 3600.0
 _RETRY_S: Final = 1.0
@@ -232,9 +233,10 @@ class _Run:
         )
 
     def _wait(self) -> None:
-        """Wait for output, a signal, or the next deadline."""
+        """Wait for output, a signal, the next deadline, or the time to kill once more."""
         until_s = self._deadline_s if self._kill_at_s is None else self._kill_at_s
-        wait_s = min(max(until_s - time.monotonic(), _AGAIN_S), _WAIT_S_MAX)
+        left_s = until_s - time.monotonic()
+        wait_s = _KILL_AGAIN_S if left_s <= 0 else min(max(left_s, _AGAIN_S), _WAIT_S_MAX)
         for descriptor, _ in self._poll.poll(wait_s * 1000):
             if descriptor == self._reader:
                 self._read()

@@ -29,7 +29,7 @@ def quorum(address: str) -> Quorum | None:
             found = node.quorum()
     except LiveError:
         return None
-    return None if found is None or found.high_watermark < 0 else found
+    return None if found is None or found.high_watermark is None else found
 
 
 def names_controller(address: str, broker: int) -> bool:

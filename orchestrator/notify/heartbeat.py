@@ -1,6 +1,7 @@
 """Heartbeats: a request at a fixed interval while Kraftgate polls the clusters.
 
-A process that has ended cannot report that. A service that expects the heartbeat reports it instead
+They stop, too, while critical alerts do not reach a receiver (`Notifier.polled`). A process that
+has ended cannot report that. A service that expects the heartbeat reports it instead
 (healthchecks.io, Dead Man's Snitch, Opsgenie heartbeats, or the user's own service).
 """
 

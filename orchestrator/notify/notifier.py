@@ -21,6 +21,8 @@ from orchestrator.run.assessed import Tick
 
 _END_S: Final = 10.0
 """The longest wait for receivers at the end; the next run sends the rest."""
+_UNDELIVERED_S_MAX: Final = 600.0
+"""A receiver fails if a critical alert is due for longer: heartbeats are then the last channel."""
 _log: Final = logging.getLogger(__name__)
 
 
@@ -63,8 +65,10 @@ class Notifier:
         return replace(one, alert=replace(alert, description=description, details=details))
 
     def polled(self) -> None:
-        for heartbeat in self._heartbeats:
-            heartbeat.polled()
+        """Let the heartbeats continue, unless critical alerts do not reach a receiver."""
+        if all(map(_delivers, self._senders)):
+            for heartbeat in self._heartbeats:
+                heartbeat.polled()
 
     def stats(self) -> Mapping[str, SenderStats]:
         stats = {each.name: each.stats for each in self._senders}
@@ -81,6 +85,12 @@ class Notifier:
             for each in sender.unsent(max(0.0, deadline_s - time.monotonic())):
                 what = f"{each.alert.name} ({each.status})"
                 echo(f"kraftgate: {sender.name} was not notified of {what}", err=True)
+
+
+def _delivers(sender: Sender) -> bool:
+    since_s = sender.stats.critical_since_s
+    in_time = since_s is None or time.monotonic() - since_s < _UNDELIVERED_S_MAX
+    return sender.is_alive() and in_time
 
 
 @contextmanager

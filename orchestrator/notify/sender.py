@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from migration.values.severity import Severity
 from orchestrator.notify import delivery
 from orchestrator.notify.channel import Channel
 from orchestrator.notify.delivery import ActiveAlerts, Policy
@@ -45,6 +46,8 @@ class SenderStats:
         sent: accepted notifications.
         failed: failed attempts.
         waiting: notifications that are due.
+        critical_since_s: since when an active critical alert is due, by the monotonic clock; None:
+            none is due.
         success_ms: when the receiver last accepted a notification; None: never.
         error: the error of the last attempt; None: it succeeded.
     """
@@ -52,6 +55,7 @@ class SenderStats:
     sent: int = 0
     failed: int = 0
     waiting: int = 0
+    critical_since_s: float | None = None
     success_ms: int | None = None
     error: str | None = None
 
@@ -83,6 +87,7 @@ class Sender:
         self._file = DeliveryFile(state_dir, channel.name, channel.config)
         self._clock_ms = clock_ms
         self._resolving_since_s: dict[str, float] = {}
+        self._critical_since_s: dict[str, float] = {}
         self._jitter = jitter
         self._state: ReceiverState = self._file.read()
         self._changed = threading.Condition()
@@ -167,8 +172,14 @@ class Sender:
         found = delivery.due(
             self._state.deliveries, active, self._policy, self._clock_ms(), closing=closing
         )
-        self.stats = replace(self.stats, waiting=len(found))
         # By the monotonic clock, which is not set and excludes the time of a suspend.
+        self._critical_since_s = {
+            each.alert.fingerprint: self._critical_since_s.get(each.alert.fingerprint, now_s)
+            for each in found
+            if each.resolved_ms is None and each.alert.severity is Severity.CRITICAL
+        }
+        since_s = min(self._critical_since_s.values(), default=None)
+        self.stats = replace(self.stats, waiting=len(found), critical_since_s=since_s)
         self._resolving_since_s = {
             each.alert.fingerprint: self._resolving_since_s.get(each.alert.fingerprint, now_s)
             for each in found

@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import sys
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import IO, Final
 
 import click
@@ -23,27 +24,35 @@ _DELETE: Final = "\x7f"
 """The one control character that `json.dumps` does not escape."""
 
 
+def _kept_going(*, err: bool) -> AbstractContextManager[None]:
+    """Let no message to a standard error without a reader change how the command ends."""
+    return suppress(OSError) if err else nullcontext()
+
+
 def echo(line: str = "", *, err: bool = False) -> None:
     """Print one line; a line end in the text is escaped, so that it cannot begin another line."""
-    click.echo(visible_line(line), err=err)
+    with _kept_going(err=err):
+        click.echo(visible_line(line), err=err)
 
 
-def echo_if_open(line: str, *, err: bool = False) -> None:
+def echo_if_open(line: str) -> None:
     """Print one line, unless the output is closed: a pipe without a reader, a closed terminal."""
     try:
-        echo(line, err=err)
+        echo(line)
     except OSError:
         forget_output()
 
 
 def echo_message(text: str, *, err: bool = False) -> None:
     """Print a message; its other lines are indented, so that none resembles another message."""
-    click.echo(_indented(text), err=err)
+    with _kept_going(err=err):
+        click.echo(_indented(text), err=err)
 
 
 def echo_text(text: str, *, err: bool = False) -> None:
     """Print a text of several lines, which ends with its own line end."""
-    click.echo(visible(text), err=err, nl=False)
+    with _kept_going(err=err):
+        click.echo(visible(text), err=err, nl=False)
 
 
 def echo_json(value: object, *, indent: int | None = 2) -> None:
@@ -53,7 +62,7 @@ def echo_json(value: object, *, indent: int | None = 2) -> None:
 
 def echo_exact(text: str) -> None:
     """Print a line whose exact bytes matter, such as a hashed entry; escaped on a terminal only."""
-    click.echo(visible(text) if sys.stdout.isatty() else text)
+    write_document(f"{text}\n")
 
 
 def flush() -> None:

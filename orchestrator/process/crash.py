@@ -21,6 +21,7 @@ from orchestrator.output.printing import echo_message, echo_text, flush, forget_
 PREFIX: Final = "kraftgate-crash-"
 _KEPT_MAX: Final = 20
 _ABORTED: Final = 1
+_CHARACTERS_MAX: Final = 2000
 _home: Path | None = None
 
 
@@ -54,7 +55,14 @@ def in_a_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {what}" if what else type(error).__name__
 
 
-def is_interrupt(error: Exception) -> bool:
+def why_ended(error: BaseException | None) -> str:
+    """Return the error that ended a process, in one line; "": it was stopped."""
+    if error is None or isinstance(error, KeyboardInterrupt) or is_interrupt(error):
+        return ""
+    return in_a_line(error)[:_CHARACTERS_MAX]
+
+
+def is_interrupt(error: BaseException) -> bool:
     """Return whether Ctrl-C caused it: Python 3.11 wraps what a class definition raises."""
     return isinstance(error.__cause__, KeyboardInterrupt)
 

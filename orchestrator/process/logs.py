@@ -39,6 +39,14 @@ def log_to_stderr(verbosity: int, *, quiet: bool = False, as_json: bool = False)
     logging.getLogger("urllib3").setLevel(logging.ERROR)
 
 
+def release() -> None:
+    """Write the records that `held_back` keeps, and each later one at once: nothing is drawn."""
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, MemoryHandler):
+            handler.flushLevel = logging.NOTSET
+            handler.flush()
+
+
 @contextmanager
 def held_back() -> Iterator[Callable[[], str | None]]:
     """Buffer log lines until the end of the block, so that they do not corrupt a table.

@@ -87,6 +87,11 @@ class Redactor:
         start = data.find(b"\n", min(len(data), self.longest)) + 1 or len(data)
         return start, replaced(data, start, len(data), found)
 
+    def output(self, data: bytes, bytes_max: int) -> str:
+        """Redact the output of a command, of which only the last `bytes_max` bytes are kept."""
+        shown = self.data(data) if len(data) < bytes_max else self.tail(data)[1]
+        return shown.decode("utf-8", "replace")
+
     def found(self, data: bytes) -> list[SecretMatch]:
         """Return every secret in bytes; they may overlap."""
         known = [

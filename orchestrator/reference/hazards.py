@@ -9,7 +9,8 @@ from orchestrator.reference.markdown import code, page, table
 
 HAZARDS: Final[Mapping[HazardKind, str]] = {
     HazardKind.RECORDS_LOST: (
-        "A partition's log ends before the offset at which it ended earlier."
+        "A partition's log ends before the offset at which it ended earlier; or an unclean election"
+        " gave it a leader that was not in the ISR, so that records may be lost."
     ),
     HazardKind.METADATA_LOST: (
         "In phase `finalized` or `kraft`, another metadata log replaced the one with the topics."
@@ -36,7 +37,8 @@ HAZARDS: Final[Mapping[HazardKind, str]] = {
         " replicas are in it (H1, H2, H3)."
     ),
     HazardKind.HALTED_IN_MIGRATION: (
-        "A broker in migration mode is down, and its log directories have not been checked."
+        "A broker in migration mode is down, or does not answer Kraftgate, and its log directories"
+        " have not been checked."
     ),
     HazardKind.STALE_MIGRATION_ZNODE: (
         "`/migration` is left from an earlier attempt. A new quorum skips the copy, and deletes"
@@ -78,7 +80,10 @@ HAZARDS: Final[Mapping[HazardKind, str]] = {
         " (KAFKA-16162)."
     ),
     HazardKind.UNFENCED_EARLY: "Kafka unfenced a held broker.",
-    HazardKind.REPLICA_MISPLACED: "A replica is in another directory than the metadata log says.",
+    HazardKind.REPLICA_MISPLACED: (
+        "A replica is in another directory than the metadata log says. Blocks a restart while the"
+        " replica moves and its copy may be behind."
+    ),
     HazardKind.REPLICA_NOT_IN_METADATA: "A log directory holds a log that is in no metadata.",
     HazardKind.FUTURE_REPLICA_STUCK: (
         "A move of a replica between log directories does not end: over three polls its lag, or"

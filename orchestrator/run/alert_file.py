@@ -31,6 +31,7 @@ class _StoredAlert(BaseModel):
     found_ms: int
     active_since_ms: Annotated[int | None, Field(alias="stands_ms")]
     is_known: bool = True
+    held_ms: int | None = None
 
 
 class _StoredStates(BaseModel):

@@ -12,11 +12,8 @@ from migration.assessment.alerts import AlertStates
 from migration.assessment.assess import Assessment, Snapshot, assess
 from migration.assessment.conditions import Execution, Verdict
 from migration.assessment.data_source import DataSource
-from migration.assessment.hazards import Hazard
 from migration.assessment.polled import NOT_POLLED, Polled
-from migration.assessment.waits import Wait
 from migration.image.summary import BrokerSummary, ClusterSummary, Mode
-from migration.metadata.events import Event
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.source_status import STALE_AFTER_MS, SourceStatus, behind
 from orchestrator.audit import AuditLog
@@ -50,44 +47,17 @@ class Assessed:
         return self.read.summary
 
     @property
-    def events(self) -> tuple[tuple[int, Event], ...]:
-        """The events that this tick read, oldest first, with their sequence numbers."""
-        return self.read.events
-
-    @property
-    def status(self) -> SourceStatus:
-        """The status that the source of the metadata log reports."""
-        return self.read.status
-
-    @property
-    def active_controller(self) -> int | None:
-        return self.assessment.view.active_controller
-
-    @property
     def leader_epoch(self) -> int | None:
         """The leader epoch of the metadata quorum: by its last answer, or else by the log."""
-        answered = self.status.leader_epoch
+        answered = self.read.status.leader_epoch
         return self.summary.leader_epoch if answered is None else answered
-
-    @property
-    def execution(self) -> ExecutionStatus | None:
-        return self.read.execution
-
-    @property
-    def hazards(self) -> tuple[Hazard, ...]:
-        return self.assessment.hazards
-
-    @property
-    def waits(self) -> tuple[Wait, ...]:
-        """What the migration waits for, apart from the runbook's checkpoint."""
-        return self.assessment.waits
 
     @property
     def configured(self) -> Mapping[DataSource, SourceStatus]:
         """The status that each configured source reports."""
         return {
-            source: status
-            for source, status in self.read.sources.items()
+            source: each.status
+            for source, each in self.assessment.sources.items()
             if source in self.assessment.snapshot.configured
         }
 
@@ -99,8 +69,8 @@ class Assessed:
             for source, journal in self.read.journals.items()
             if journal.last is not None
         }
-        if self.status.high_watermark is not None:
-            found[DataSource.METADATA_LOG] = behind(self.status, self.summary.metadata_offset)
+        if self.read.status.high_watermark is not None:
+            found[DataSource.METADATA_LOG] = behind(self.read.status, self.summary.metadata_offset)
         return found
 
 
@@ -192,6 +162,8 @@ def snapshot_of(
         journals=one.journals,
         resuming=one.resuming,
         phase_began_ms=one.tally.phase_began_ms(one.summary.phase),
+        phase_seen_ms=one.tally.phase_seen_ms(one.summary.phase),
+        store_since_ms=one.tally.since_ms,
         execution=None if one.execution is None else _execution(one.execution),
     )
 

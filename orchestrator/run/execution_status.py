@@ -23,6 +23,8 @@ from orchestrator.audit.execution.state import (
 from streams.state.files import make_parents, replace_file
 
 EXECUTION_FILE: Final = "walk.json"
+IF_BEGUN: Final = "Complete the step if it was begun: "
+"""Before a step that must not be begun now, and that may be half done."""
 
 
 class _Stored(BaseModel):
@@ -57,17 +59,10 @@ class Turn:
 class ExecutionStatus(_Stored):
     """The status of a cluster's execution at one tick.
 
+    Attributes that `Execution` has, too, are described there.
+
     Attributes:
-        checkpoint: the current checkpoint; None: the execution has ended.
-        holds: why the execution does not continue, the most severe reason first.
-        path: the rollback path that is being executed; None: the execution goes forward.
         execute: whether hooks perform the steps.
-        asks: what an operator must decide; None: nothing.
-        shown: the instructions of a step by hand, if it may be begun now.
-        place: where it is: "checkpoint 6 of 9, broker 2 of 3".
-        turn: the operator's next action, as a sentence; "": none.
-        why: the cause of `turn`.
-        commands: that `turn` needs, complete, the most likely first.
         output: the last lines that the failed hook printed.
         can: the actions that an operator may take now.
         at: what each of them concerns, as an opaque value.
@@ -76,10 +71,6 @@ class ExecutionStatus(_Stored):
         approved_by: who approved, as far as the approvals are in force; one entry for each login.
         unexpected: changes in the cluster that no step made, newest last.
         has_effect: whether the gate shows the effect of a step that was shown.
-        finalize_is_near: whether the checkpoint that finalizes is current or next; None: no
-            checkpoint of the runbook finalizes.
-        finalize_is_in_progress: whether that checkpoint is current or passed; None as above.
-        in_zookeeper_mode: for processes that poll nothing, as in `Execution`.
     """
 
     at_ms: int
@@ -102,6 +93,7 @@ class ExecutionStatus(_Stored):
     approved_by: tuple[str, ...] = ()
     finalize_is_near: bool | None = None
     finalize_is_in_progress: bool | None = None
+    controllers_stop: bool = False
     place: str = ""
     turn: str = ""
     why: str = ""
@@ -117,14 +109,14 @@ class ExecutionStatus(_Stored):
         """The stage as text for views; None: it is not shown."""
         if self.stage is None:
             return None
-        if self.stage is Stage.SHOWN and not self.turn:
+        if self.stage is Stage.SHOWN and (not self.turn or self.turn.startswith(IF_BEGUN)):
             return STAGE_WORDS[Stage.STEP_DONE] if self.has_effect else "do not begin it now"
         return STAGE_WORDS.get(self.stage)
 
     def says_the_same(self, later: "ExecutionStatus", within_ms: int) -> bool:
         """Return whether `later` differs only in its time, by less than `within_ms`."""
         as_old = later.model_copy(update={"at_ms": self.at_ms})
-        return later.at_ms - self.at_ms < within_ms and as_old == self
+        return abs(later.at_ms - self.at_ms) < within_ms and as_old == self
 
 
 def status_of(
@@ -139,6 +131,7 @@ def status_of(
     basis: Mapping[str, str] | None = None,
     finalize_is_near: bool | None = None,
     finalize_is_in_progress: bool | None = None,
+    controllers_stop: bool = False,
     place: str = "",
     turn: Turn | None = None,
     can: tuple[str, ...] = (),
@@ -166,6 +159,7 @@ def status_of(
         approved_by=tuple(sorted(e.by.words() for e in at.approvals) if at else ()),
         finalize_is_near=finalize_is_near,
         finalize_is_in_progress=finalize_is_in_progress,
+        controllers_stop=controllers_stop,
         place=place,
         turn=turn.text,
         why=turn.why,

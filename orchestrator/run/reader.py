@@ -38,6 +38,7 @@ _STATUS_FILES: Final = {
     DataSource.LOG_DIRS: "log_dirs.json",
     DataSource.JMX: "jmx.json",
 }
+_OF_PHASES: Final = frozenset({EventKind.PHASE_CHANGED, EventKind.SNAPSHOT_LOADED})
 _LOG = logging.getLogger(__name__)
 
 
@@ -49,11 +50,16 @@ class Tally:
         last: the sequence number of the last event that is counted.
         counts: the number of events, by kind.
         phase: the newest event that reports a change of phase; None: there is none.
+        snapshot: the first snapshot of the metadata log that shows the phase of the newest one,
+            without another phase since; None: none was read since the newest change.
+        since_ms: when Kraftgate saw the first event; None: there is none.
     """
 
     last: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
     phase: Event | None = None
+    snapshot: Event | None = None
+    since_ms: int | None = None
 
     def phase_began_ms(self, phase: Phase) -> int | None:
         """Return when `phase` began; None: the newest change is of another phase.
@@ -64,6 +70,17 @@ class Tally:
         if changed is None or changed.fields.get("now") != phase:
             return None
         return changed.moment_ms
+
+    def phase_seen_ms(self, phase: Phase) -> int | None:
+        """Return since when at least `phase` lasts, if only a snapshot shows it; None: unknown.
+
+        Every later change of phase would be an event. `since_ms` may be earlier than the phase:
+        ZooKeeper may have been followed before.
+        """
+        snapshot = self.snapshot
+        if snapshot is None or snapshot.fields.get("phase") != phase:
+            return None
+        return snapshot.moment_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,9 +207,25 @@ def tally(store: "Store", cluster: str, before: Tally) -> Tally:
     total = dict(before.counts)
     for kind, count in counts.items():
         total[kind] = total.get(kind, 0) + count
-    changed = EventKind.PHASE_CHANGED in counts
-    phase = store.newest(cluster, EventKind.PHASE_CHANGED) if changed else before.phase
-    return Tally(last=last, counts=total, phase=phase)
+
+    phase, snapshot = before.phase, before.snapshot
+    if counts.keys() & _OF_PHASES:
+        phase = snapshot = None
+        for each in store.of_kinds(cluster, sorted(_OF_PHASES)):
+            if each.kind == EventKind.PHASE_CHANGED:
+                phase, snapshot = each, None
+            elif snapshot is None or snapshot.fields.get("phase") != each.fields.get("phase"):
+                snapshot = each
+    since_ms = before.since_ms
+    if since_ms is None:
+        since_ms = next((each.seen_ms for _, each in store.events(cluster, limit=1)), None)
+    return Tally(
+        last=last,
+        counts=total,
+        phase=phase,
+        snapshot=snapshot,
+        since_ms=since_ms,
+    )
 
 
 @dataclass(slots=True)

@@ -20,6 +20,8 @@ from orchestrator.audit.run_entries import Body, HazardBegan, HazardChanged
 from orchestrator.audit.run_spans import HazardKey, periods
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
+from orchestrator.errors import ClaimLost
+from orchestrator.process.crash import why_ended
 from orchestrator.process.owner import Owner
 from orchestrator.run.assessed import Assessed, Tick
 from streams.process.clocks import wall_clock_ms
@@ -51,12 +53,22 @@ class AuditRecorder:
         for one in tick.clusters:
             self._clusters[one.name].tick(one)
 
-    def close(self) -> None:
-        """Record that no process follows the clusters; active hazards and alerts stay active."""
+    def __enter__(self) -> "AuditRecorder":
+        return self
+
+    def __exit__(self, _type: object, error: BaseException | None, _trace: object) -> None:
+        if not isinstance(error, ClaimLost):
+            self.close(why_ended(error))
+
+    def close(self, why: str = "") -> None:
+        """Record that no process follows the clusters; active hazards and alerts stay active.
+
+        `why` is the error that ended this process; "": it was stopped.
+        """
         if self._ticked_ms is not None:
             at_ms = max(self._ticked_ms, wall_clock_ms())
             for each in self._clusters.values():
-                each.close(at_ms)
+                each.close(at_ms, why)
 
 
 class _ClusterRecorder:
@@ -71,13 +83,14 @@ class _ClusterRecorder:
         self._away = set(before.sources)
         self._seen: dict[str, int] = {}
         self._lost: set[str] = set()
-        self._active: dict[HazardKey, Hazard | None] = dict.fromkeys(active)
+        self._active: dict[HazardKey, tuple[Hazard | None, int]] = {
+            key: (None, each.began_ms) for key, each in active.items()
+        }
         self._recorded = {
             key: (each.latest.severity, each.latest.blocks) for key, each in active.items()
         }
         self._alerts = {each.alert.fingerprint: each.alert.alert for each in before.active_alerts()}
         self._began_ms: int | None = None
-        self._ticked_ms: int | None = None
 
     def tick(self, one: Assessed) -> None:
         """Record the differences from the trail."""
@@ -94,13 +107,12 @@ class _ClusterRecorder:
         self._record_alerts(one.assessment.alerts, now_ms)
         if self._away and now_ms - self._began_ms < SETTLE_MS:
             return
-        self._record_hazards(one.hazards, one.assessment.view, now_ms)
-        self._ticked_ms = now_ms
+        self._record_hazards(one.assessment.hazards, one.assessment.view, now_ms)
 
-    def close(self, now_ms: int) -> None:
+    def close(self, now_ms: int, why: str) -> None:
         """Record that the cluster is no longer followed."""
         if self._began_ms is not None:
-            self._append(run_entries.FollowEnded(owner=self._owner), now_ms)
+            self._append(run_entries.FollowEnded(owner=self._owner, why=why), now_ms)
 
     def _record_sources(self, currency: Currency, now_ms: int) -> None:
         for source in FOLLOWED:
@@ -151,19 +163,19 @@ class _ClusterRecorder:
                 self._append(HazardChanged.of(hazard), now_ms)
             self._recorded[which] = severity_and_block
         for which in [each for each in self._active if each not in now]:
-            if not is_hazard_over(view, *which):
+            last, active_ms = self._active[which]
+            if not is_hazard_over(view, *which, active_ms):
                 continue
-            last = self._active[which]
             ended = run_entries.HazardEnded(
                 hazard=which[0],
                 broker=which[1],
                 text=None if last is None else last.text,
                 evidence=() if last is None else last.shown,
-                last_seen_ms=None if last is None else self._ticked_ms,
+                last_seen_ms=None if last is None else active_ms,
             )
             self._append(ended, now_ms)
             del self._active[which]
-        self._active |= now
+        self._active |= {which: (hazard, now_ms) for which, hazard in now.items()}
 
     def _append(self, body: Body, now_ms: int) -> None:
         self._log.append(self._entry.name, body.kind, body.as_json(), now_ms)

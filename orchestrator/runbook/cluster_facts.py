@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Final
 
+from migration.assessment.checks.check import image_of
 from migration.assessment.checks.identity import cluster_id_agrees
-from migration.assessment.checks.takeover import image_of
 from migration.assessment.finding import Verdict
-from migration.observed.probed import Broker, Facts, Unknown
+from migration.observed.probed import Facts, Unknown, log_dirs_of
 from migration.values.evidence import joined
 from orchestrator.config.models import ClusterEntry
 from orchestrator.config.values import parse_host_port
@@ -26,6 +26,7 @@ class ClusterFacts:
         cluster: its name in the configuration.
         brokers: all known brokers, including those that are down.
         controllers: the controllers that answer; none before they are provisioned.
+        nameless: the number of configured controllers whose id is unknown.
         addresses: the fields `brokers`, `controllers`, `zookeeper`, as configured; an absent one is
             not configured.
         answers: for the other fields.
@@ -38,6 +39,7 @@ class ClusterFacts:
     controllers: tuple[Member, ...]
     leaders: Leaders
     addresses: dict[str, str]
+    nameless: int = 0
     answers: Answers = NO_ANSWERS
     not_known: tuple[str, ...] = ()
     reached: bool = True
@@ -105,6 +107,7 @@ def facts_of(entry: ClusterEntry, asked: Facts) -> ClusterFacts:
             active_controller=next(iter(leaders), None),
         ),
         addresses=addresses_of(entry),
+        nameless=len(asked.controllers) - len(controllers),
         answers=_answers(entry, asked),
         not_known=tuple(_not_known(asked)),
         reached=not asked.nothing_reached,
@@ -124,17 +127,12 @@ def _answers(entry: ClusterEntry, asked: Facts) -> Answers:
         brokers=[each.settings for each in asked.brokers if not isinstance(each.settings, Unknown)],
         planned=() if asked.answering else planned_controllers(entry),
         taken={each.id for each in asked.brokers},
-        log_dirs={each.id: _log_dirs(each) for each in asked.brokers},
+        log_dirs={
+            each.id: log_dirs_of(each.settings)
+            for each in asked.brokers
+            if not isinstance(each.settings, Unknown)
+        },
     )
-
-
-def _log_dirs(broker: Broker) -> tuple[str, ...]:
-    """Return the directories in the order of `log.dirs`, if the broker reported it."""
-    if not isinstance(broker.settings, Unknown) and broker.settings.get("log.dirs"):
-        return tuple(each.strip() for each in broker.settings["log.dirs"].split(","))
-    if isinstance(broker.log_dirs, Unknown):
-        return ()
-    return tuple(each.path for each in broker.log_dirs)
 
 
 def _host(endpoint: str) -> str:
@@ -150,11 +148,11 @@ def _not_known(asked: Facts) -> list[str]:
         for each in asked.brokers
         if isinstance(each.release, Unknown)
     ]
-    lines += [
-        f"controller at {each.endpoint}: {each.unreachable}"
-        for each in asked.controllers
-        if each.unreachable is not None
-    ]
+    for one in asked.controllers:
+        if one.unreachable is not None:
+            lines.append(f"controller at {one.endpoint}: {one.unreachable}")
+        elif isinstance(one.node_id, Unknown):
+            lines.append(f"controller at {one.endpoint}: {one.node_id.why}")
     if isinstance(asked.zookeeper, Unknown):
         lines.append(f"ZooKeeper: {asked.zookeeper.why}")
     return lines

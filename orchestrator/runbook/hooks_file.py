@@ -6,6 +6,7 @@ host; and no word becomes an option by its value. (ZooKeeper's cluster ids may b
 """
 
 import hashlib
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from orchestrator.config.yaml_lines import Problem, YamlFile, YamlPath
 from orchestrator.config.yaml_models import in_order, read_model, read_text
 from orchestrator.errors import RunbookError
 from orchestrator.process.environment import VariableNotSet
+from orchestrator.redaction.known_secrets import Secrets
+from orchestrator.redaction.redactor import Redactor
 from orchestrator.runbook.load import load, shipped
 from orchestrator.runbook.model import Each, Runbook
 from orchestrator.runbook.places import everywhere
@@ -128,6 +131,15 @@ class Hooks:
     def environment(self, step: str) -> dict[str, str]:
         """Return the variables that the file sets for a command."""
         return {**self.file.env, **self.file.steps[step].env}
+
+    def redactor(self, step: str) -> Redactor:
+        """Return the redactor for a step's command and for what the command prints.
+
+        Raises:
+            SecretUnknown: a variable that the file names as a secret is not set.
+        """
+        secrets = Secrets(variables=self.file.secrets)
+        return secrets.redactor({**os.environ, **self.environment(step)})
 
     def passed(self, step: str, own: Mapping[str, str]) -> tuple[str, ...]:
         """Return the names of Kraftgate's own variables that a command gets; `own`: all of them.

@@ -35,8 +35,8 @@ def load(source: str | Path) -> Loaded:
         RunbookError: it cannot be used; the error has every problem that was found.
     """
     path = _find(source)
-    raw, text = read_text(path, RunbookError)
-    return parse(text, path, sha256=hashlib.sha256(raw).hexdigest())
+    _, text = read_text(path, RunbookError)
+    return parse(text, path)
 
 
 def load_kept(path: Path) -> Loaded:
@@ -45,28 +45,29 @@ def load_kept(path: Path) -> Loaded:
     Raises:
         RunbookError: it cannot be read, or is not a runbook.
     """
-    raw, text = read_text(path, RunbookError)
-    return _read(text, path, hashlib.sha256(raw).hexdigest())
+    _, text = read_text(path, RunbookError)
+    return _read(text, path)
 
 
 @lru_cache(maxsize=8)
-def parse(text: str, path: Path, *, sha256: str | None = None) -> Loaded:
-    """Check the text of a runbook whose path is `path`; `sha256` is that of its bytes, if known.
+def parse(text: str, path: Path) -> Loaded:
+    """Check the text of a runbook whose path is `path`.
 
     Raises:
         RunbookError: it cannot be used; the error has every problem that was found.
     """
-    loaded = _read(text, path, sha256 or hashlib.sha256(text.encode()).hexdigest())
+    loaded = _read(text, path)
     wrong = check(loaded)
     if wrong:
         raise RunbookError(in_order(wrong, path))
     return loaded
 
 
-def _read(text: str, path: Path, sha256: str) -> Loaded:
+def _read(text: str, path: Path) -> Loaded:
     """Read the shape, without the checks that involve more than one key."""
     runbook, read = read_model(Runbook, path, text, RunbookError, _DOCUMENTED)
-    return Loaded(runbook=runbook, path=path, sha256=sha256, read=read)
+    sha256 = hashlib.sha256(text.encode()).hexdigest()
+    return Loaded(runbook=runbook, path=path, text=text, sha256=sha256, read=read)
 
 
 def _find(source: str | Path) -> Path:

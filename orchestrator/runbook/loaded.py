@@ -14,13 +14,15 @@ class Loaded:
 
     Attributes:
         path: the file.
-        sha256: the hash of its bytes, in hexadecimal: it identifies the executed text in the audit
+        text: its content when it was read; the file may change later.
+        sha256: the hash of that text, in hexadecimal: it identifies the executed text in the audit
             trail.
         read: the file as YAML, with the line of each part.
     """
 
     runbook: Runbook
     path: Path
+    text: str
     sha256: str
     read: YamlFile
 

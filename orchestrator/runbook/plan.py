@@ -30,7 +30,7 @@ class Planned:
         where: the host and rack; "" for a checkpoint without instances.
         already, needs, opens_when: conditions, bound.
         approval: what is asked for here; None: nothing, or an earlier instance has the approval.
-        command: the hook's command; None: the step is done by hand, or there is a problem.
+        command: the hook's command, redacted; None: the step is done by hand, or has a problem.
         timeout: that of the command.
         manual: the step for an operator; None: a command performs it.
         problem: why the command cannot be made now.
@@ -110,7 +110,11 @@ def _soak(conditions: Iterable[str]) -> timedelta:
 
 
 def plan(loaded: Loaded, facts: ClusterFacts, hooks: Hooks | None) -> Plan:
-    """Plan an execution; without hooks every step is done by hand."""
+    """Plan an execution; without hooks every step is done by hand.
+
+    Raises:
+        SecretUnknown: a secret of the hooks cannot be read, so a command could show it.
+    """
     runbook = loaded.runbook
     planner = _Planner(runbook, facts, hooks)
     return Plan(
@@ -137,12 +141,16 @@ class _Planner:
             yield self._planned(checkpoint, checkpoint.id, None)
             return
         members = self._facts.brokers if each == "broker" else self._facts.controllers
-        if not members:
-            yield self._planned(checkpoint, f"{checkpoint.id}[each {each}]", None)
+        nameless = 0 if each == "broker" else self._facts.nameless
         ordered = in_order(members, rules_of(checkpoint), self._facts.leaders)
         for number, member in enumerate(ordered):
             id_ = f"{checkpoint.id}[{member.id}]"
             yield self._planned(checkpoint, id_, member, first=not number)
+        if nameless or not members:
+            id_ = f"{checkpoint.id}[each {each}]"
+            made = self._planned(checkpoint, id_, None, first=not members)
+            rest = f"{count(nameless, 'configured controller')} with an unknown id"
+            yield replace(made, where=rest) if members else made
 
     def _planned(
         self, checkpoint: Checkpoint, id_: str, member: Member | None, *, first: bool = True
@@ -172,13 +180,14 @@ class _Planner:
         hook = None if self._hooks is None else self._hooks.command(step.name)
         if hook is None or self._hooks is None:
             return replace(made, manual=render(step.manual, readable(values, each)).strip())
+        redactor = self._hooks.redactor(step.name)
         if each is not None and member is None:
-            return replace(made, command=hook.argv, timeout=hook.timeout)
+            return replace(made, command=tuple(redactor.argv(hook.argv)), timeout=hook.timeout)
         try:
             argv = self._hooks.argv(step.name, values)
         except RunbookError as error:
             return replace(made, problem=str(error))
-        return replace(made, command=tuple(argv), timeout=hook.timeout)
+        return replace(made, command=tuple(redactor.argv(argv)), timeout=hook.timeout)
 
 
 def _where(member: Member | None, each: str) -> str:

@@ -12,7 +12,7 @@ from typing import Final
 
 from migration.assessment.checks.brokers import inter_broker_name
 from migration.observed.probed import QUORUM_SETTINGS
-from orchestrator.runbook.templates import CONTROLLER_LINES
+from orchestrator.runbook.templates import CONTROLLER_LINES, LOG_DIRS
 
 _VOTERS, _ = QUORUM_SETTINGS
 _VOTER: Final = re.compile(r"([0-9]+)@(([A-Za-z0-9_.:\[\]-]+):[0-9]+)")
@@ -32,7 +32,7 @@ class Answers:
             them.
         planned: the configured addresses of the controllers, while no controller exists.
         taken: the ids that no controller may have.
-        log_dirs: of each broker, in its order.
+        log_dirs: of each broker that reported its setting, in the order of it.
     """
 
     cluster_id: str | None = None
@@ -57,7 +57,7 @@ def step_values(answers: Answers, broker: int | None = None) -> dict[str, str]:
         "inter_broker_listener": _agreed(map(inter_broker_name, answers.brokers)),
     }
     if broker is not None:
-        found["log_dirs"] = shlex.join(answers.log_dirs.get(broker, ()))
+        found[LOG_DIRS] = shlex.join(answers.log_dirs.get(broker, ()))
     return {name: value for name, value in found.items() if value}
 
 

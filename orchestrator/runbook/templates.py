@@ -15,9 +15,11 @@ ALWAYS: Final = ("cluster", "cluster_id", "phase", "brokers", "controllers", "zo
 """The cluster's name and id, the migration's phase, and the configured addresses."""
 CONTROLLER_LINES: Final = "controller_lines"
 """The lines of controller.properties that each controller has for itself: a text of many lines."""
+LOG_DIRS: Final = "log_dirs"
+"""The log directories of a broker, in the order of its setting, as words of a command."""
 _OF_TEXTS: Final[Mapping[Each | None, tuple[str, ...]]] = {
     None: ("quorum_line", CONTROLLER_LINES, "listener_map", "inter_broker_listener"),
-    "broker": ("quorum_line", "log_dirs"),
+    "broker": ("quorum_line", LOG_DIRS),
     "controller": (),
 }
 """More fields of a step's texts: parts of properties files, which no command needs."""

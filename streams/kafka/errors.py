@@ -1,14 +1,5 @@
 """Errors of requests to a controller or broker.
 
-    LiveError (`streams.net.errors`)
-    |-- AuthenticationFailed   (`streams.net.errors`) rejected until the credentials change
-    |-- ConnectionFailed       transient: the node did not answer; another node may answer
-    |   `-- NotListening       nothing accepts connections there: the node may not exist yet
-    |-- ReplyDamaged           transient: a reply or a fetched snapshot is invalid
-    |-- NotAuthorized          rejected until the ACL is granted; retried slowly
-    |-- RequestRefused         the node answered with another error, or is too old for the request
-    `-- WrongCluster           rejected: the nodes or the stored data belong to another cluster
-
 Each error names the failure, the endpoint and, if there is one, the fix. Errors of kafka-python,
 kio and the operating system are chained as the cause and never leak.
 """
@@ -25,19 +16,19 @@ GRANT_FETCH: Final = (
 
 
 class ConnectionFailed(LiveError):
-    """A node cannot be reached, or did not answer in time."""
+    """Transient: a node cannot be reached, or did not answer in time; another one may answer."""
 
 
 class NotListening(ConnectionFailed):
-    """Nothing accepts connections at the address, or it has no address."""
+    """Nothing accepts connections at the address, or it has none: the node may not exist yet."""
 
 
 class ReplyDamaged(LiveError):
-    """A reply or a fetched snapshot does not decode or fails its checksum."""
+    """Transient: a reply or a fetched snapshot does not decode or fails its checksum."""
 
 
 class NotAuthorized(LiveError):
-    """The principal lacks an ACL, such as CLUSTER_ACTION or DESCRIBE on CLUSTER."""
+    """The principal lacks an ACL, such as DESCRIBE on CLUSTER; retried slowly until it has it."""
 
 
 class RequestRefused(LiveError):

@@ -23,7 +23,7 @@ from kafka.protocol.admin import (
 from kafka.protocol.metadata import ApiVersionsRequest
 from kio.schema.errors import ErrorCode
 
-from migration.observed.probed import Quorum, Voter
+from migration.observed.probed import UNCLEAN, Quorum, Voter
 from migration.values.foreign import INT32_MAX, Unreadable, whole
 from streams.kafka import messages
 from streams.kafka.broker_values import (
@@ -51,6 +51,7 @@ _REASSIGNMENTS_MS: Final = 8000
 _TOPIC: Final = 2
 _NODE: Final = 4
 _DEFAULT_CONFIG: Final = 5
+_MIN_ISR: Final = "min.insync.replicas"
 _TOPICS_MAX: Final = 500
 """The most topics in one DESCRIBE_CONFIGS request."""
 _PARTITIONS_MAX: Final = 5000
@@ -80,6 +81,18 @@ class Features(NamedTuple):
     supported: int | None
     finalized: int | None
     migration_ready: bool
+
+
+class TopicSettings(NamedTuple):
+    """Settings of topics.
+
+    Attributes:
+        min_isr: `min.insync.replicas`, by topic.
+        unclean: the topics with `unclean.leader.election.enable`.
+    """
+
+    min_isr: dict[str, int]
+    unclean: set[str]
 
 
 class Node(Connection):
@@ -287,18 +300,18 @@ class Node(Connection):
                 found[each.name] = each.value or ""
         return found
 
-    def min_isr(self, topics: Iterable[str]) -> Mapping[str, int]:
-        """Return `min.insync.replicas` of every topic.
+    def topic_settings(self, topics: Iterable[str]) -> TopicSettings:
+        """Return settings of every topic: its own, or the default of the broker or the cluster.
 
         Raises:
             NotAuthorized: DESCRIBE_CONFIGS on one of the topics is missing.
             ReplyDamaged: a value is not a number.
         """
         wanted = sorted(topics)
-        found = {}
+        found = TopicSettings({}, set())
         for start in range(0, len(wanted), _TOPICS_MAX):
             resources = [(_TOPIC, name) for name in wanted[start : start + _TOPICS_MAX]]
-            for result in self._configs(resources, ["min.insync.replicas"]):
+            for result in self._configs(resources, [_MIN_ISR, UNCLEAN]):
                 if result.error_code in _DENIED:
                     self._refuse(
                         result.error_code,
@@ -306,7 +319,11 @@ class Node(Connection):
                         "DESCRIBE_CONFIGS on all topics",
                     )
                 for each in result.configs:
-                    found[result.resource_name] = self._number(result.resource_name, each.value)
+                    if each.name == _MIN_ISR:
+                        number = self._number(result.resource_name, each.value)
+                        found.min_isr[result.resource_name] = number
+                    elif (each.value or "").strip().lower() == "true":
+                        found.unclean.add(result.resource_name)
         return found
 
     def reassignments(self) -> tuple[str, ...] | None:
@@ -343,7 +360,7 @@ class Node(Connection):
                     return Quorum(
                         leader=part.leader_id,
                         epoch=part.leader_epoch,
-                        high_watermark=part.high_watermark,
+                        high_watermark=messages.known(part.high_watermark),
                         voters=tuple(sorted(each.replica_id for each in part.current_voters)),
                         progress=tuple(sorted(map(_voter, part.current_voters), key=_id)),
                     )
@@ -368,7 +385,7 @@ class Node(Connection):
 
     def _number(self, topic: str, value: str | None) -> int:
         try:
-            return whole(value, "min.insync.replicas", 0, INT32_MAX)
+            return whole(value, _MIN_ISR, 0, INT32_MAX)
         except Unreadable as error:
             raise ReplyDamaged(f"{self.endpoint} describes topic {topic}: {error}") from error
 

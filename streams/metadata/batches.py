@@ -26,7 +26,7 @@ from typing import Final
 from crc32c import crc32c
 
 from migration.values.secret_settings import is_sensitive
-from streams.wire.batches import CRC_START, HEADER, Batch, read_batches, read_varlong
+from streams.wire.batches import CONTROL_BIT, CRC_START, HEADER, Batch, read_batches, read_varlong
 from streams.wire.errors import DamagedBatch, DamagedValue
 from streams.wire.structure import read_uvarint
 
@@ -34,6 +34,7 @@ HEAD_OFFSET: Final = 1
 """The batch with this offset is the mark of the log. A FETCH from offset 0 is no alternative: a
 leader that has a snapshot answers it with the snapshot's id (KafkaRaftClient.handleFetchRequest).
 """
+_ATTRIBUTES: Final = 5
 _BASE_TIMESTAMP: Final = 7
 # The only record of a NoOpRecord batch (QuorumController.maybeScheduleNextWriteNoOpRecord):
 # length 10, attributes, deltas 0, no key, 4 bytes of value (frame 1, key 20, version 0, no tags),
@@ -58,6 +59,11 @@ class Mark:
     def timestamp_ms(self) -> int:
         """The timestamp of the first record of the batch, ms since 1970."""
         return int(HEADER.unpack(self.header)[_BASE_TIMESTAMP])
+
+    @property
+    def is_control(self) -> bool:
+        """Whether it is a control batch: in the log, the first of a leader (LeaderChange)."""
+        return bool(HEADER.unpack(self.header)[_ATTRIBUTES] & CONTROL_BIT)
 
 
 @dataclass(frozen=True, slots=True)

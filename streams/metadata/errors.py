@@ -1,17 +1,10 @@
-"""Errors of the follower of a live quorum, in addition to those of the connection.
-
-LiveError (`streams.net.errors`)
-|-- CommittedLogDiverged   permanent: the cluster lost records that it had committed
-|-- SpoolDamaged           a file in the spool is neither whole nor merely cut at its end
-|-- SpoolInUse             another process writes the spool
-`-- FollowerCrashed        the follower's thread ended with an unexpected error
-"""
+"""Errors of the follower of a live quorum, in addition to those of the connection."""
 
 from streams.net.errors import LiveError
 
 
 class CommittedLogDiverged(LiveError):
-    """The leader lacks committed records that the spool has: the quorum lost them."""
+    """Permanent: the leader lacks committed records that the spool has; the quorum lost them."""
 
 
 class SpoolDamaged(LiveError):

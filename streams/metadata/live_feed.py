@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from migration.observed.source_status import STALE_AFTER_MS, SourceStatus, meaningful_end
+from migration.observed.zookeeper import BEACON_STALE_MS
+from migration.values.timestamps import is_unbroken
 from streams.metadata.follower import Follower
 from streams.metadata.spool import Position, Spool
 from streams.net.listener import parse_listener
@@ -17,25 +19,70 @@ from streams.process.feed import Feed, Offset
 from streams.state.source_status import STATUS_FILE, StatusWriter
 
 
+class _Ends(deque[tuple[float, int]]):
+    """The ends of the metadata log in the last `limit_ms`, by a monotonic clock, and one before."""
+
+    def __init__(self, limit_ms: int) -> None:
+        super().__init__()
+        self._limit_ms = limit_ms
+
+    def add(self, now_s: float, end: int) -> None:
+        self.append((now_s, end))
+        while len(self) > 1 and self._is_due(now_s, self[1]):
+            self.popleft()
+
+    def due(self, now_s: float) -> int | None:
+        """Return the end `limit_ms` ago; None: the first one is more recent."""
+        return self[0][1] if self._is_due(now_s, self[0]) else None
+
+    def _is_due(self, now_s: float, end: tuple[float, int]) -> bool:
+        return (now_s - end[0]) * 1000 >= self._limit_ms
+
+
 class DueOffset:
     """Remembers the end of the metadata log, to report which records the store must include."""
 
     def __init__(self) -> None:
         self._log: int | None = None
-        self._ends: deque[tuple[float, int]] = deque()
+        self._reply_ms: int | None = None
+        self._ends = _Ends(STALE_AFTER_MS)
 
     def of(self, status: SourceStatus, now_s: float) -> int | None:
         """Return the `due_offset` of a status, at a time by the monotonic clock."""
         end = meaningful_end(status)
-        if status.log != self._log:
+        before_ms, self._reply_ms = self._reply_ms, status.last_reply_ms
+        # After an outage the ends before it show nothing about what was appended meanwhile.
+        back = before_ms is not None and not is_unbroken(
+            before_ms, status.last_reply_ms or before_ms, STALE_AFTER_MS
+        )
+        if back or status.log != self._log:
             self._log = status.log
             self._ends.clear()
         if end is None:
             return None
-        self._ends.append((now_s, end))
-        while len(self._ends) > 1 and (now_s - self._ends[1][0]) * 1000 >= STALE_AFTER_MS:
-            self._ends.popleft()
+        self._ends.add(now_s, end)
         return min(end, self._ends[0][1])
+
+
+class DualWriteDue:
+    """Remembers the end of the metadata log, to report what dual write must have written."""
+
+    def __init__(self) -> None:
+        self._leader: tuple[int, int | None] | None = None
+        self._ends = _Ends(BEACON_STALE_MS)
+
+    def of(self, position: Position, now_s: float) -> int | None:
+        """Return the `dual_write_due` of a status, at a time by the monotonic clock."""
+        tail = position.tail
+        leader = None if tail is None or tail.is_control else (position.log, position.epoch)
+        if leader != self._leader:
+            self._leader = leader
+            self._ends.clear()
+        if leader is None:
+            return None
+        self._ends.add(now_s, position.next_offset)
+        end = self._ends.due(now_s)
+        return None if end is None else end - 1
 
 
 class LiveFeed(Feed):
@@ -49,6 +96,7 @@ class LiveFeed(Feed):
     ) -> None:
         self._damage: str | None = None
         self._due = DueOffset()
+        self._dual_write_due = DualWriteDue()
         self._ring = ring
         self._rung_for: tuple[int, int | None] | None = None
         listener = parse_listener(controllers)
@@ -84,6 +132,10 @@ class LiveFeed(Feed):
         self._spool.close()
 
     def _status(self) -> SourceStatus:
-        status = self._follower.status()
-        due = self._due.of(status, time.monotonic())
-        return replace(status, due_offset=due, error=self._damage or status.error)
+        status, now_s = self._follower.status(), time.monotonic()
+        return replace(
+            status,
+            due_offset=self._due.of(status, now_s),
+            dual_write_due=self._dual_write_due.of(self._spool.position, now_s),
+            error=self._damage or status.error,
+        )

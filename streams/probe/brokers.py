@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -18,7 +18,7 @@ from migration.observed.probed import (
     Unknown,
 )
 from streams.kafka.broker_values import ClusterView, LogDirAnswer, ReplicaPlace
-from streams.kafka.node import Node
+from streams.kafka.node import Node, TopicSettings
 from streams.log_dirs.local_host import is_own_host, read_meta
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
@@ -34,10 +34,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerAnswers:
-    """The answers of all brokers; brokers that only ZooKeeper knows are added later."""
+    """The answers of all brokers; brokers that only ZooKeeper knows are added later.
+
+    Attributes:
+        bootstrap_ids: the cluster id by bootstrap address: one may lead to another cluster.
+    """
 
     topics: Maybe[Topics]
     brokers: tuple[Broker, ...]
+    bootstrap_ids: Mapping[str, str] = field(default_factory=dict)
 
 
 def ask_brokers(bootstrap: Sequence[Endpoint], security: Security) -> BrokerAnswers:
@@ -46,13 +51,18 @@ def ask_brokers(bootstrap: Sequence[Endpoint], security: Security) -> BrokerAnsw
     if isinstance(view, Unknown):
         return BrokerAnswers(topics=view, brokers=())
     addresses = sorted(view.brokers.items())
-    with ThreadPoolExecutor(1) as pool:
-        min_isr = pool.submit(_min_isr, view, security)
+    with ThreadPoolExecutor(2) as pool:
+        settings = pool.submit(_topic_settings, view, security)
+        ids = pool.submit(_cluster_ids, bootstrap, security)
         each = in_parallel(lambda one: _ask(*one, view.cluster_id, security), addresses)
-        topics = _topics(view, min_isr.result(), _reassignments([moves for _, moves in each]))
+        topics = _topics(view, settings.result(), _reassignments([moves for _, moves in each]))
     brokers = [replace(broker, rack=view.racks.get(broker.id)) for broker, _ in each]
     silent = {id_ for part in topics.partitions for id_ in part.replicas} - view.brokers.keys()
-    return BrokerAnswers(topics=topics, brokers=tuple(with_absent(brokers, silent)))
+    return BrokerAnswers(
+        topics=topics,
+        brokers=tuple(with_absent(brokers, silent)),
+        bootstrap_ids=ids.result(),
+    )
 
 
 def broker_settings(
@@ -129,9 +139,21 @@ def first_view(
     return Unknown("; ".join(tried) or "the configuration names no brokers")
 
 
+def _cluster_ids(bootstrap: Sequence[Endpoint], security: Security) -> Mapping[str, str]:
+    """Return the cluster id that each address reports; none of one that does not answer."""
+    found = in_parallel(
+        lambda one: query_node(one, security, lambda node: node.metadata(topics=False)), bootstrap
+    )
+    return {
+        str(endpoint): view.cluster_id
+        for endpoint, view in zip(bootstrap, found, strict=True)
+        if not isinstance(view, Unknown) and view.cluster_id is not None
+    }
+
+
 def _topics(
     view: ClusterView,
-    min_isr: Maybe[Mapping[str, int]],
+    settings: Maybe[TopicSettings],
     reassignments: Maybe[tuple[str, ...]],
 ) -> Topics:
     return Topics(
@@ -146,17 +168,18 @@ def _topics(
             )
             for _, part in sorted(view.partitions.items())
         ),
-        min_isr=min_isr,
+        min_isr=settings if isinstance(settings, Unknown) else settings.min_isr,
+        unclean=frozenset() if isinstance(settings, Unknown) else frozenset(settings.unclean),
         reassignments=reassignments,
     )
 
 
-def _min_isr(view: ClusterView, security: Security) -> Maybe[Mapping[str, int]]:
+def _topic_settings(view: ClusterView, security: Security) -> Maybe[TopicSettings]:
     """Return the answer of the first broker that answers."""
     topics = {topic for topic, _ in view.partitions}
-    found: Maybe[Mapping[str, int]] = Unknown("no broker answers")
+    found: Maybe[TopicSettings] = Unknown("no broker answers")
     for _, endpoint in sorted(view.brokers.items()):
-        found = query_node(endpoint, security, lambda node: node.min_isr(topics))
+        found = query_node(endpoint, security, lambda node: node.topic_settings(topics))
         if not isinstance(found, Unknown):
             return found
     return found

@@ -20,10 +20,12 @@ from migration.assessment.finding import Verdict
 from migration.image.summary import Mode
 from migration.observed.probed import (
     LISTENER_SETTINGS,
+    LOG_DIR_SETTINGS,
     QUORUM_SETTINGS,
     Maybe,
     Quorum,
     Unknown,
+    log_dirs_of,
 )
 from streams.kafka.broker_values import ClusterView, PartitionView
 from streams.kafka.errors import GRANT_FETCH, NotAuthorized
@@ -40,7 +42,7 @@ _NAMED_MAX: Final = 20
 _CONNECT_S_MAX: Final = 3.0
 _ROLES: Final = "process.roles"
 _MIGRATION: Final = "zookeeper.metadata.migration.enable"
-_SETTINGS: Final = (_ROLES, _MIGRATION, *LISTENER_SETTINGS)
+_SETTINGS: Final = (_ROLES, _MIGRATION, *LISTENER_SETTINGS, *LOG_DIR_SETTINGS)
 
 
 def ask_checks(target: Target, clock_ms: Callable[[], int]) -> Maybe[PreflightSeen]:
@@ -148,6 +150,7 @@ def ask_settings(target: Target, clock_ms: Callable[[], int]) -> Maybe[SettingsS
             id_: {name: each.get(name, "") for name in LISTENER_SETTINGS}
             for id_, each in known.items()
         },
+        log_dirs={id_: log_dirs_of(each) for id_, each in known.items()},
     )
 
 

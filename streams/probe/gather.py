@@ -66,6 +66,7 @@ def gather(target: Target) -> Facts:
         ensemble=ensemble,
         topics=answers.topics,
         brokers=tuple(with_absent(answers.brokers, _ids(zookeeper))),
+        bootstrap_ids=answers.bootstrap_ids,
         controllers=controllers,
     )
 

@@ -315,20 +315,34 @@ def _stream(
 def _poll_requests(
     clusters: Sequence[ClusterSources], state_dir: Path, held: ExitStack
 ) -> "RequestPoll":
-    """Return the driver's function that requests an immediate poll by the source `log_dirs`."""
+    """Return the driver's function that requests an immediate poll by the source `log_dirs`.
+
+    Raises:
+        RequestsUnusable: the requests of the only cluster cannot be written.
+    """
+    from streams.log_dirs.errors import RequestsUnusable
     from streams.log_dirs.poll_requests import REQUESTS, PollRequests
 
-    requests = {
-        each.cluster: held.enter_context(
-            PollRequests(state_dir / "clusters" / each.cluster / REQUESTS)
-        )
-        for each in clusters
-        if each.brokers is not None
-    }
+    @contextmanager
+    def others_go_on() -> Iterator[None]:
+        try:
+            yield
+        except RequestsUnusable as error:
+            if len(clusters) == 1:
+                raise
+            _LOG.warning("%s. Its disks are polled only at the usual interval", error)
+
+    requests: dict[str, PollRequests] = {}
+    for each in clusters:
+        if each.brokers is not None:
+            path = state_dir / "clusters" / each.cluster / REQUESTS
+            with others_go_on():
+                requests[each.cluster] = held.enter_context(PollRequests(path))
 
     def request_poll(cluster: str, broker: int | None, why: str) -> None:
         if cluster in requests:
-            requests[cluster].ask(broker, why)
+            with others_go_on():
+                requests[cluster].ask(broker, why)
 
     return request_poll
 

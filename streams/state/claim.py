@@ -19,7 +19,7 @@ from typing import Final
 import psutil
 
 from streams.process.pipes import read_file
-from streams.state.directory import prepare
+from streams.state.directory import has_state, prepare
 from streams.state.files import try_lock
 
 LOCK_FILE: Final = "lock"
@@ -80,7 +80,7 @@ def claimed(state_dir: Path) -> Iterator[Callable[[], None]]:
     """Create the directory if it is missing, and lock it until the block ends.
 
     The block gets a function that raises StateDirInUse if another process may use the directory,
-    because the lock file was deleted or replaced.
+    because the lock file was deleted or replaced, or another process has signed it.
 
     Raises:
         StateDirInUse: another process has claimed it.
@@ -92,29 +92,39 @@ def claimed(state_dir: Path) -> Iterator[Callable[[], None]]:
     path = state_dir / LOCK_FILE
     with path.open("a+b", buffering=0) as file:
         if not try_lock(file.fileno()):
+            other = ", or set another state directory" if has_state(state_dir) is False else ""
             raise StateDirInUse(
-                f"{state_dir} is in use by {_who(file)}: end that process, or set another"
-                " state directory"
+                f"{state_dir} is in use by {_who(file)}: end that process first{other}"
             )
-        _sign(file)
+        signed = _sign(file)
 
         def check() -> None:
             try:
+                found = path.read_bytes()
                 is_ours = os.path.samestat(path.stat(), os.fstat(file.fileno()))
             except FileNotFoundError:
-                is_ours = not state_dir.exists()  # nobody can use it; the audit trail names that
-            if not is_ours:
-                raise StateDirInUse(
-                    f"{path} was deleted or replaced while this process used it: end every"
-                    " `kraftgate run` that uses the directory, and start one again"
-                )
+                if not state_dir.exists():
+                    return  # nobody can use it; the audit trail names that
+                found, is_ours = b"", False
+            if is_ours and found == signed:
+                return
+            # A file server gives the lock to another host if this one does not renew it in time.
+            how = f"claimed by {_words(found)}" if is_ours else "deleted or replaced"
+            raise StateDirInUse(
+                f"{path} was {how} while this process used it: end every"
+                " `kraftgate run` that uses the directory, and start one again"
+            )
 
         yield check
 
 
 def _who(file: FileIO) -> str:
     file.seek(0)
-    found = _parsed(file.read(_HOLDER_BYTES_MAX))
+    return _words(file.read(_HOLDER_BYTES_MAX))
+
+
+def _words(content: bytes) -> str:
+    found = _parsed(content)
     return "another kraftgate" if found is None else found.words()
 
 
@@ -130,7 +140,8 @@ def holder(state_dir: Path) -> Holder | None:
         return None
 
 
-def _sign(file: FileIO) -> None:
+def _sign(file: FileIO) -> bytes:
+    """Write this process as the holder; return the file's content."""
     pid = os.getpid()
     me = Holder(
         host=socket.gethostname(),
@@ -141,7 +152,9 @@ def _sign(file: FileIO) -> None:
     )
     if os.fstat(file.fileno()).st_size:
         file.truncate(0)
-    file.write(json.dumps(asdict(me)).encode())
+    content = json.dumps(asdict(me)).encode()
+    file.write(content)
+    return content
 
 
 def _parsed(content: bytes) -> Holder | None:

@@ -25,17 +25,31 @@ _OTHERS_ANY: Final = stat.S_IRWXG | stat.S_IRWXO
 _LINKS_MAX: Final = 40
 
 
-_LET = "let user {user} read and write it, or set another directory"
-_FIXES: Final = {
-    errno.EACCES: _LET,
-    errno.EPERM: _LET,
+_LET: Final = "let user {user} read and write it"
+_OF_THE_HOST: Final = {
+    errno.EMFILE: "let this process open more files (systemd: LimitNOFILE; else ulimit -n)",
+    errno.ENFILE: "let this host open more files (sysctl fs.file-max)",
+    errno.ENOMEM: "free memory on this host",
     errno.ENOSPC: "free space on its disk",
     errno.EDQUOT: "free space in the quota of user {user}",
-    errno.EROFS: "check its disk and mount it writable, or set another directory",
+}
+"""Fixes that are the same whether an execution is stored there or not."""
+_REPAIRS: Final = {
+    errno.EACCES: _LET,
+    errno.EPERM: _LET,
+    errno.EIO: "check its disk",
+    errno.EROFS: "check its disk and mount it writable",
+    errno.ESTALE: "mount its file system again",
+}
+_REPLACED: Final = {
     errno.EEXIST: "it is a file: set a directory",
     errno.ENOTDIR: "part of its path is a file: set another directory",
     errno.ENOLCK: "its file system cannot lock files: set a directory on a local disk",
 }
+_OF_THE_PATH: Final = frozenset({errno.EACCES, errno.EPERM, errno.EEXIST, errno.ENOTDIR})
+_ABSENT: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
+_IF_NEW: Final = _ABSENT | {errno.EROFS, errno.ENOLCK}
+"""With an execution there, the path was right: the host or disk has failed since."""
 
 
 def cache_root() -> Path:
@@ -56,7 +70,8 @@ def create_in_cache(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OSError(error.errno, f"{why_unusable(path, error)} (KRAFTGATE_CACHE)") from error
+        why = _with_fix(path, error, has_state=False)
+        raise OSError(error.errno, f"{why} (KRAFTGATE_CACHE)") from error
 
 
 def _umask() -> int:
@@ -68,7 +83,8 @@ def _umask() -> int:
 _RESTORED: Final = ("*", "alerts/*", "checkpoint/*", "clusters/*", "clusters/*/*", "hooks/*")
 """What an administrator may restore as another user; there are too many transitions to check."""
 
-_OWN: Final = ("lock", "store.db", "audit.db", "checkpoint", "clusters")
+_STATE: Final = ("store.db", "audit.db", "checkpoint", "clusters")
+_OWN: Final = ("lock", *_STATE)
 """Names that mark a state directory; `lock` is the first file of a new one."""
 _OF_ANY: Final = ("lost+found", "kraftgate-crash-*")
 """What an otherwise empty directory may have: from its file system, or a command that failed."""
@@ -117,8 +133,42 @@ def why_unusable(path: Path, error: OSError) -> str:
     """Return the problem of the state directory and its fix, in one line."""
     if isinstance(error, UnsafeStateDir):
         return str(error)
-    fix = _FIXES.get(error.errno or 0, "set another directory").format(user=_name(os.geteuid()))
-    return f"{path}: {error.strerror or error}: {fix}"
+    return _with_fix(path, error, has_state=has_state(path))
+
+
+def is_wrong_path(path: Path, error: OSError) -> bool:
+    """Return whether `state_dir` or the rights to it are wrong; else its host or disk failed."""
+    if error.errno in _IF_NEW:
+        return has_state(path) is False
+    return isinstance(error, UnsafeStateDir) or error.errno in _OF_THE_PATH
+
+
+def has_state(path: Path) -> bool | None:
+    """Return whether an earlier process stored something there; None: that cannot be read."""
+    for each in _STATE:
+        try:
+            (path / each).lstat()
+        except OSError as error:
+            if error.errno not in _ABSENT:
+                return None
+        else:
+            return True
+    return False
+
+
+def _with_fix(path: Path, error: OSError, *, has_state: bool | None) -> str:
+    """Return the problem and its fix; another directory would begin an execution without trail."""
+    number = error.errno or 0
+    if number in _OF_THE_HOST:
+        fix = _OF_THE_HOST[number]
+    elif has_state is False:
+        other = [_REPAIRS[number]] if number in _REPAIRS else []
+        fix = _REPLACED.get(number) or ", or ".join([*other, "set another directory"])
+    else:
+        has = "has" if has_state else "may have"
+        repair = _REPAIRS.get(number, "check its file system")
+        fix = f"{repair}, and keep it: it {has} the state of an execution"
+    return f"{path}: {error.strerror or error}: {fix.format(user=_name(os.geteuid()))}"
 
 
 def check_way(path: Path) -> None:
@@ -153,10 +203,8 @@ def _check_ours(path: Path, state_dir: Path, found: os.stat_result) -> None:
     if found.st_mode & _OTHERS_WRITE and not stat.S_ISLNK(found.st_mode):
         fix = f"make sure that nobody did, then: chmod -R go= {_quoted(state_dir)}"
         if path == state_dir:  # which may also be of other programs, such as /tmp
-            fix = (
-                "set another directory, or make sure that nobody did, then:"
-                f" chmod go= {_quoted(path)}"
-            )
+            other = "set another directory, or " if has_state(path) is False else ""
+            fix = f"{other}make sure that nobody did, then: chmod go= {_quoted(path)}"
         raise UnsafeStateDir(
             f"{path} has mode {_mode(found)}, so other users can write to it: {fix}"
         )
@@ -203,14 +251,18 @@ def _check_place(place: Path, path: Path) -> None:
     if found.st_uid not in {0, os.geteuid()}:
         raise UnsafeStateDir(
             f"{place} belongs to {_name(found.st_uid)}, who can replace {path}:"
-            f" choose another directory, or: chown -h {_name(os.geteuid())} {_quoted(place)}"
+            f" {_or_another(path)}chown -h {_name(os.geteuid())} {_quoted(place)}"
         )
     sticky = found.st_mode & stat.S_ISVTX
     if found.st_mode & _OTHERS_WRITE and not sticky and not stat.S_ISLNK(found.st_mode):
         raise UnsafeStateDir(
             f"{place} has mode {_mode(found)}, so other users can replace {path}:"
-            f" choose another directory, or: chmod go-w {_quoted(place)}"
+            f" {_or_another(path)}chmod go-w {_quoted(place)}"
         )
+
+
+def _or_another(path: Path) -> str:
+    return "choose another directory, or: " if has_state(path) is False else ""
 
 
 def _tighten(path: Path) -> None:

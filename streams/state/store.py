@@ -221,13 +221,14 @@ class Store:
         last = max((sequence for _, _, sequence in rows), default=after)
         return last, {kind: count for kind, count, _ in rows}
 
-    def newest(self, cluster: str, kind: str) -> Event | None:
+    def of_kinds(self, cluster: str, kinds: Sequence[str]) -> list[Event]:
+        """Return the events of these kinds, oldest first."""
         rows = self._rows(
             f"SELECT {EVENT} FROM events "  # noqa: S608
-            "WHERE cluster = ? AND kind = ? ORDER BY sequence DESC LIMIT 1",
-            (cluster, kind),
+            f"WHERE cluster = ? AND kind IN ({', '.join('?' * len(kinds))}) ORDER BY sequence",
+            (cluster, *kinds),
         )
-        return read_event(rows[0]) if rows else None
+        return [read_event(row) for row in rows]
 
     def transition_files(self, cluster: str) -> list[TransitionFile]:
         """Return the Parquet files of committed batches, in the order of batch and path."""

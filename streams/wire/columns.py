@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from migration.metadata.records import Partition, PartitionChange
 from migration.shard.lists import Flags, Integers, Lists
 from migration.shard.partition_records import UNCHANGED, Ids, PartitionRecords
+from streams.wire.project import RECOVERING
 from streams.wire.records import read_record
 from streams.wire.shapes import (
     PARTITION_ID,
@@ -128,6 +129,7 @@ def _decoded(values: Values, api_key: int, shape: Shape) -> PartitionRecords:
         directory_ids=directory_ids,
         adding=_whether(rows, fields["adding_replicas"]),
         removing=_whether(rows, fields["removing_replicas"]),
+        recovering=_recovering(matrix, fields["recovering"]),
     )
 
 
@@ -139,6 +141,13 @@ def _numbers(matrix: Matrix, field: Field | Default) -> Integers:
     count = 1 if field.elements is None else field.elements
     part = np.ascontiguousarray(matrix[:, field.start : field.start + 4 * count])
     return part.view(">i4").astype(np.int64).reshape(rows, count)
+
+
+def _recovering(matrix: Matrix, field: Field | Default) -> Flags:
+    if isinstance(field, Default):
+        return np.zeros(len(matrix), dtype=np.bool_)
+    found: Flags = matrix[:, field.start] == RECOVERING
+    return found
 
 
 def _lists(matrix: Matrix, field: Field | Default) -> Lists:

@@ -1,11 +1,5 @@
 """Errors of bytes that are not a valid metadata log.
 
-    WireError
-    |-- DamagedBatch              a batch is cut or compressed, fails its CRC, or is inconsistent
-    |-- DamagedValue              a record's value ends too early, too late, or does not decode
-    |-- UnknownFrameVersion       a record's value has a frame other than version 1
-    `-- UnsupportedRecordVersion  a known record type in a version newer than Kafka 3.9's
-
 Every error names the flaw, the place and the fix. A record type that Kafka 3.9 does not have is not
 an error: it is read as `migration.metadata.records.Unknown`, and the caller counts it.
 """

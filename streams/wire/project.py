@@ -21,6 +21,8 @@ from streams.wire.values import read_value
 _ZERO: Final = bytes(16)
 _VERSION: Final = "metadata.version"
 _MIGRATION_STATES: Final = range(4)
+RECOVERING: Final = 1
+"""LeaderRecoveryState: the leader was not in the ISR when it was elected."""
 
 
 def _raw(value: uuid.UUID | None) -> bytes:
@@ -73,6 +75,7 @@ def _partition(entity: schema.PartitionRecordV0) -> records.Partition:
         leader=entity.leader,
         # Absent or empty: every replica is MIGRATING (PartitionRegistration.defaultToMigrating).
         directories=_directories(getattr(entity, "directories", ())) or None,
+        recovering=entity.leader_recovery_state == RECOVERING,
     )
 
 
@@ -87,6 +90,7 @@ def _partition_change(entity: schema.PartitionChangeRecordV0) -> records.Partiti
         removing_replicas=entity.removing_replicas,
         adding_replicas=entity.adding_replicas,
         directories=None if directories is None else _directories(directories),
+        recovering=entity.leader_recovery_state == RECOVERING,
     )
 
 

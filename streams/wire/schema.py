@@ -6,13 +6,15 @@ descriptions of the fields.
 """
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import ClassVar, Final, TypeVar, dataclass_transform
 
 from kio.schema.types import BrokerId, TopicName
 from kio.static.constants import EntityType
 from kio.static.primitive import f64, i8, i16, i32, i64, u16
+
+T = TypeVar("T", bound="MetadataRecord")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +33,21 @@ class _Nested:
     __flexible__: ClassVar[bool] = True
 
 
+RECORDS: Final[dict[tuple[int, int], type[MetadataRecord]]] = {}
+"""Every record class by (api key, version)."""
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
+def _record(api_key: int, version: int) -> Callable[[type[T]], type[T]]:
+    def make(kind: type[T]) -> type[T]:
+        kind.__api_key__, kind.__version__ = i16(api_key), i16(version)
+        made = dataclass(frozen=True, slots=True, kw_only=True)(kind)
+        RECORDS[api_key, version] = made
+        return made
+
+    return make
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerEndpointV0(_Nested):
     name: str = field(metadata={"kafka_type": "string"})
@@ -46,10 +63,8 @@ class BrokerFeatureV0(_Nested):
     max_supported_version: i16 = field(metadata={"kafka_type": "int16"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(0, 0)
 class RegisterBrokerRecordV0(MetadataRecord):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(0)
     broker_id: BrokerId = field(metadata={"kafka_type": "int32"})
     incarnation_id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
     broker_epoch: i64 = field(metadata={"kafka_type": "int64"})
@@ -59,16 +74,13 @@ class RegisterBrokerRecordV0(MetadataRecord):
     fenced: bool = field(metadata={"kafka_type": "bool"}, default=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(0, 1)
 class RegisterBrokerRecordV1(RegisterBrokerRecordV0):
-    __version__: ClassVar[i16] = i16(1)
     in_controlled_shutdown: bool = field(metadata={"kafka_type": "bool"}, default=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(0, 2)
 class RegisterBrokerRecordV2(MetadataRecord):
-    __version__: ClassVar[i16] = i16(2)
-    __api_key__: ClassVar[i16] = i16(0)
     broker_id: BrokerId = field(metadata={"kafka_type": "int32"})
     is_migrating_zk_broker: bool = field(metadata={"kafka_type": "bool"}, default=False)
     incarnation_id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
@@ -80,34 +92,27 @@ class RegisterBrokerRecordV2(MetadataRecord):
     in_controlled_shutdown: bool = field(metadata={"kafka_type": "bool"}, default=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(0, 3)
 class RegisterBrokerRecordV3(RegisterBrokerRecordV2):
-    __version__: ClassVar[i16] = i16(3)
     log_dirs: tuple[uuid.UUID | None, ...] = field(
         metadata={"kafka_type": "uuid", "tag": 0}, default=()
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(1, 0)
 class UnregisterBrokerRecordV0(MetadataRecord):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(1)
     broker_id: BrokerId = field(metadata={"kafka_type": "int32"})
     broker_epoch: i64 = field(metadata={"kafka_type": "int64"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(2, 0)
 class TopicRecordV0(MetadataRecord):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(2)
     name: TopicName = field(metadata={"kafka_type": "string"})
     topic_id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(3, 0)
 class PartitionRecordV0(MetadataRecord):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(3)
     partition_id: i32 = field(metadata={"kafka_type": "int32"}, default=i32(-1))
     topic_id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
     replicas: tuple[BrokerId, ...] = field(metadata={"kafka_type": "int32"})
@@ -120,15 +125,13 @@ class PartitionRecordV0(MetadataRecord):
     partition_epoch: i32 = field(metadata={"kafka_type": "int32"}, default=i32(-1))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(3, 1)
 class PartitionRecordV1(PartitionRecordV0):
-    __version__: ClassVar[i16] = i16(1)
     directories: tuple[uuid.UUID | None, ...] = field(metadata={"kafka_type": "uuid"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(3, 2)
 class PartitionRecordV2(PartitionRecordV1):
-    __version__: ClassVar[i16] = i16(2)
     eligible_leader_replicas: tuple[BrokerId, ...] | None = field(
         metadata={"kafka_type": "int32", "tag": 1}, default=None
     )
@@ -137,20 +140,16 @@ class PartitionRecordV2(PartitionRecordV1):
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(4, 0)
 class ConfigRecordV0(MetadataRecord):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(4)
     resource_type: i8 = field(metadata={"kafka_type": "int8"})
     resource_name: str = field(metadata={"kafka_type": "string"})
     name: str = field(metadata={"kafka_type": "string"})
     value: str | None = field(metadata={"kafka_type": "string"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(5, 0)
 class PartitionChangeRecordV0(MetadataRecord):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(5)
     partition_id: i32 = field(metadata={"kafka_type": "int32"}, default=i32(-1))
     topic_id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
     isr: tuple[BrokerId, ...] | None = field(
@@ -169,17 +168,15 @@ class PartitionChangeRecordV0(MetadataRecord):
     leader_recovery_state: i8 = field(metadata={"kafka_type": "int8", "tag": 5}, default=i8(-1))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(5, 1)
 class PartitionChangeRecordV1(PartitionChangeRecordV0):
-    __version__: ClassVar[i16] = i16(1)
     directories: tuple[uuid.UUID | None, ...] | None = field(
         metadata={"kafka_type": "uuid", "tag": 8}, default=None
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(5, 2)
 class PartitionChangeRecordV2(PartitionChangeRecordV1):
-    __version__: ClassVar[i16] = i16(2)
     eligible_leader_replicas: tuple[BrokerId, ...] | None = field(
         metadata={"kafka_type": "int32", "tag": 6}, default=None
     )
@@ -188,33 +185,25 @@ class PartitionChangeRecordV2(PartitionChangeRecordV1):
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(7, 0)
 class FenceBrokerRecordV0(MetadataRecord):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(7)
     id: BrokerId = field(metadata={"kafka_type": "int32"})
     epoch: i64 = field(metadata={"kafka_type": "int64"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(8, 0)
 class UnfenceBrokerRecordV0(MetadataRecord):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(8)
     id: BrokerId = field(metadata={"kafka_type": "int32"})
     epoch: i64 = field(metadata={"kafka_type": "int64"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(9, 0)
 class RemoveTopicRecordV0(MetadataRecord):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(9)
     topic_id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(10, 0)
 class DelegationTokenRecordV0(MetadataRecord):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(10)
     owner: str = field(metadata={"kafka_type": "string"})
     requester: str = field(metadata={"kafka_type": "string"})
     renewers: tuple[str, ...] = field(metadata={"kafka_type": "string"})
@@ -224,10 +213,8 @@ class DelegationTokenRecordV0(MetadataRecord):
     token_id: str = field(metadata={"kafka_type": "string"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(11, 0)
 class UserScramCredentialRecordV0(MetadataRecord):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(11)
     name: str = field(metadata={"kafka_type": "string"})
     mechanism: i8 = field(metadata={"kafka_type": "int8"})
     salt: bytes = field(metadata={"kafka_type": "bytes"})
@@ -236,10 +223,8 @@ class UserScramCredentialRecordV0(MetadataRecord):
     iterations: i32 = field(metadata={"kafka_type": "int32"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(12, 0)
 class FeatureLevelRecordV0(MetadataRecord):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(12)
     name: str = field(metadata={"kafka_type": "string"})
     feature_level: i16 = field(metadata={"kafka_type": "int16"})
 
@@ -250,52 +235,42 @@ class EntityDataV0(_Nested):
     entity_name: str | None = field(metadata={"kafka_type": "string"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(14, 0)
 class ClientQuotaRecordV0(MetadataRecord):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(14)
     entity: tuple[EntityDataV0, ...]
     key: str = field(metadata={"kafka_type": "string"})
     value: f64 = field(metadata={"kafka_type": "float64"})
     remove: bool = field(metadata={"kafka_type": "bool"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(15, 0)
 class ProducerIdsRecordV0(MetadataRecord):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(15)
     broker_id: BrokerId = field(metadata={"kafka_type": "int32"})
     broker_epoch: i64 = field(metadata={"kafka_type": "int64"}, default=i64(-1))
     next_producer_id: i64 = field(metadata={"kafka_type": "int64"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(17, 0)
 class BrokerRegistrationChangeRecordV0(MetadataRecord):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(17)
     broker_id: BrokerId = field(metadata={"kafka_type": "int32"})
     broker_epoch: i64 = field(metadata={"kafka_type": "int64"})
     fenced: i8 = field(metadata={"kafka_type": "int8", "tag": 0}, default=i8(0))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(17, 1)
 class BrokerRegistrationChangeRecordV1(BrokerRegistrationChangeRecordV0):
-    __version__: ClassVar[i16] = i16(1)
     in_controlled_shutdown: i8 = field(metadata={"kafka_type": "int8", "tag": 1}, default=i8(0))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(17, 2)
 class BrokerRegistrationChangeRecordV2(BrokerRegistrationChangeRecordV1):
-    __version__: ClassVar[i16] = i16(2)
     log_dirs: tuple[uuid.UUID | None, ...] = field(
         metadata={"kafka_type": "uuid", "tag": 2}, default=()
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(18, 0)
 class AccessControlEntryRecordV0(MetadataRecord):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(18)
     id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
     resource_type: i8 = field(metadata={"kafka_type": "int8"})
     resource_name: str = field(metadata={"kafka_type": "string"})
@@ -306,58 +281,44 @@ class AccessControlEntryRecordV0(MetadataRecord):
     permission_type: i8 = field(metadata={"kafka_type": "int8"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(19, 0)
 class RemoveAccessControlEntryRecordV0(MetadataRecord):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(19)
     id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(20, 0)
 class NoOpRecordV0(MetadataRecord):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(20)
+    pass
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(21, 0)
 class ZkMigrationStateRecordV0(MetadataRecord):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(21)
     zk_migration_state: i8 = field(metadata={"kafka_type": "int8"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(22, 0)
 class RemoveUserScramCredentialRecordV0(MetadataRecord):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(22)
     name: str = field(metadata={"kafka_type": "string"})
     mechanism: i8 = field(metadata={"kafka_type": "int8"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(23, 0)
 class BeginTransactionRecordV0(MetadataRecord):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(23)
     name: str | None = field(metadata={"kafka_type": "string", "tag": 0}, default=None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(24, 0)
 class EndTransactionRecordV0(MetadataRecord):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(24)
+    pass
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(25, 0)
 class AbortTransactionRecordV0(MetadataRecord):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(25)
     reason: str | None = field(metadata={"kafka_type": "string", "tag": 0}, default=None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(26, 0)
 class RemoveDelegationTokenRecordV0(MetadataRecord):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(26)
     token_id: str = field(metadata={"kafka_type": "string"})
 
 
@@ -376,20 +337,10 @@ class ControllerFeatureV0(_Nested):
     max_supported_version: i16 = field(metadata={"kafka_type": "int16"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_record(27, 0)
 class RegisterControllerRecordV0(MetadataRecord):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(27)
     controller_id: i32 = field(metadata={"kafka_type": "int32"})
     incarnation_id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
     zk_migration_ready: bool = field(metadata={"kafka_type": "bool"})
     end_points: tuple[ControllerEndpointV0, ...]
     features: tuple[ControllerFeatureV0, ...]
-
-
-RECORDS: Final[Mapping[tuple[int, int], type[MetadataRecord]]] = {
-    (each.__api_key__, each.__version__): each
-    for each in tuple(globals().values())
-    if isinstance(each, type) and issubclass(each, MetadataRecord) and each is not MetadataRecord
-}
-"""Every record class by (api key, version)."""

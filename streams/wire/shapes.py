@@ -85,6 +85,7 @@ def partition_shape(version: int, value: bytes) -> Shape | None:
         "adding_replicas": Default(()),
         "leader": Field(leader_at, "i"),
         "directories": Field(directories_at + 1, _ID, count) if count else Default(None),
+        "recovering": Default(False),
     }
     return Shape(tuple(fixed), fields)
 
@@ -98,7 +99,7 @@ _CHANGE_TAGS: Final[Mapping[int, tuple[str, str]]] = {
     2: ("replicas", "i"),
     3: ("removing_replicas", "i"),
     4: ("adding_replicas", "i"),
-    5: ("leader_recovery_state", "b"),
+    5: ("recovering", "b"),
     8: ("directories", _ID),
 }
 """By tag: the field, and the struct code of its elements."""

@@ -35,6 +35,9 @@ _CHECK_FAILED: Final = (
 )
 _WRITE_AND_CREATE: Final = Permissions.WRITE | Permissions.CREATE
 _ANSWER_S_MAX: Final = 5.0
+_UNCONNECTED_S_MAX: Final = 15.0
+"""A client without a connection for this long is replaced: ZooKeeper would always reject one that
+has seen a higher zxid than its own."""
 
 Transaction: TypeAlias = TransactionRequest
 T = TypeVar("T")
@@ -89,6 +92,8 @@ class Pending(Generic[T]):
 class ZooKeeperCalls:
     """One session with a ZooKeeper; `connect` begins another one after it was lost for good.
 
+    Once begun, a client connects by itself, also between two calls of `connect`.
+
     Every request raises `ZooKeeperError`: `NoAnswer` without a connection.
 
     Args:
@@ -106,6 +111,7 @@ class ZooKeeperCalls:
         self._answer_s = answer_s
         self._client: Client | None = None
         self._connected = threading.Event()
+        self._unconnected_since_s = 0.0
         self.acl = _acl_of(ensemble.security)
 
     @property
@@ -134,14 +140,27 @@ class ZooKeeperCalls:
         Raises:
             NoAnswer: there is no connection within `wait_s`.
         """
-        if self._client is None:
-            self._client = Client(self._ensemble, self._on_state)
-            self._client.open()
+        client = self._client
+        if client is None or self._is_to_be_replaced():
+            client = self._begin_client(client)
         if not self._connected.wait(wait_s):
-            why = self._client.why_not()
-            # ZooKeeper would always reject a client that has seen a higher zxid than its own.
-            self.close()
-            raise NoAnswer(why)
+            raise NoAnswer(client.why_not())
+
+    def _is_to_be_replaced(self) -> bool:
+        unconnected_s = time.monotonic() - self._unconnected_since_s
+        return not self._connected.is_set() and unconnected_s >= _UNCONNECTED_S_MAX
+
+    def _begin_client(self, former: Client | None) -> Client:
+        """Begin to connect; until a server answers, the reasons of the former client count."""
+        self._client = client = Client(self._ensemble, self._on_state)
+        self._connected.clear()
+        self._unconnected_since_s = time.monotonic()
+        if former is not None:
+            client.handler.tried.update(former.handler.tried)
+            # A server that hangs delays the end; the caller may be the loop of all clusters.
+            threading.Thread(target=former.end, daemon=True).start()
+        client.open()
+        return client
 
     def close(self) -> None:
         client, self._client = self._client, None
@@ -229,7 +248,8 @@ class ZooKeeperCalls:
     def _on_state(self, client: Client, state: str, _server: str) -> None:
         if client is self._client and state == KazooState.CONNECTED:
             self._connected.set()
-        elif client is self._client:
+        elif client is self._client and self._connected.is_set():
+            self._unconnected_since_s = time.monotonic()
             self._connected.clear()
 
 

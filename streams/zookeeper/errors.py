@@ -1,16 +1,4 @@
-"""The errors of requests to ZooKeeper, with ZooKeeper's own names.
-
-ZooKeeperError           a request failed, or a reading was abandoned
-|- NoAnswer              no connection, or no answer in time: a write may have been done even so
-|- RequestFailed         ZooKeeper answered with an error, or its answer cannot be parsed
-|  |- NoNode             the znode, or the parent of a new one, does not exist
-|  |- NodeExists
-|  |- NoAuth             the znode's ACL does not permit the request
-|  |- InvalidAcl         the server knows no identity of this client
-|  `- Unimplemented      the server is too old for the request
-|- AnotherCluster        /cluster/id names another cluster than the one followed so far
-`- Abandoned             a reading of the content ended without a result
-"""
+"""The errors of requests to ZooKeeper, with ZooKeeper's own names."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -100,10 +100,7 @@ def _parts(arguments: argparse.Namespace, home: Path) -> dict[str, Callable[[], 
             eta.REPLICAS_QUICK if arguments.quick else eta.REPLICAS,
         ),
         "h": lambda: report.run(
-            folder("h"),
-            kraftgate,
-            runs,
-            report.REPLICAS_QUICK if arguments.quick else report.REPLICAS,
+            folder("h"), kraftgate, runs, report.SIZE_QUICK if quick else report.SIZE
         ),
         "i": lambda: notifications.run(
             folder("i"),

@@ -11,28 +11,28 @@ from tests.bench.measure import MeasuringFailed, measured
 from tests.bench.result import Figure, say
 from tests.orchestrator.views.report.big import big
 
-BROKERS: Final = 300
-REPLICAS: Final = 3_400
-REPLICAS_QUICK: Final = 40
-"""Of each broker."""
+SIZE: Final = (300, 3_400)
+SIZE_QUICK: Final = (20, 40)
+"""Brokers, and replicas of each."""
 
 
-def run(home: Path, kraftgate: Path, runs: int, replicas: int) -> list[Figure]:
+def run(home: Path, kraftgate: Path, runs: int, size: tuple[int, int]) -> list[Figure]:
     """Write the page `runs` times.
 
     Raises:
         MeasuringFailed: the command failed, or the page does not show every replica.
     """
-    made = big(home, brokers=BROKERS, replicas=replicas)
+    brokers, replicas = size
+    made = big(home, brokers=brokers, replicas=replicas)
     out = home / "report.html"
     command = [str(kraftgate), "report", "--config", str(made.config), "--out", str(out)]
     found = []
     for _ in range(runs):
         found.append(measured(command, log=home / "report.log"))
         say(f"h: {found[-1].wall_s:.1f} s, {found[-1].pss_mb:.0f} MB")
-    if out.read_text("utf-8").count(f'<td class="n">{replicas}</td>') < BROKERS:
+    if out.read_text("utf-8").count(f'<td class="n">{replicas}</td>') < brokers:
         raise MeasuringFailed("the page does not show the number of assigned replicas")
-    name = f"report of {BROKERS} brokers, {BROKERS * replicas:,} replicas"
+    name = f"report of {brokers} brokers, {brokers * replicas:,} replicas"
     return [
         Figure(part="h", name=name, unit="s", runs=[each.wall_s for each in found]),
         Figure(part="h", name=f"{name}: PSS", unit="MB", runs=[each.pss_mb for each in found]),

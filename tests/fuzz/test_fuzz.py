@@ -48,7 +48,8 @@ def test_an_input_is_made_from_seed_and_number_alone() -> None:
         last = first.real + 20
         made = [first[index] for index in range(last)]
         assert [again[index] for index in reversed(range(last))] == made[::-1], name
-        assert made[first.real :] != [Inputs(target, 12)[i] for i in range(first.real, last)], name
+        other = Inputs(target, 12)
+        assert made[first.real :] != [other[index] for index in range(first.real, last)], name
 
 
 def _broken(data: bytes) -> object:

@@ -6,7 +6,7 @@ The outputs are the expected files, which `test_golden` holds against what the c
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property
 from typing import Any, Final
 
@@ -84,17 +84,29 @@ def clusters() -> list[Cluster]:
     return found
 
 
-@pytest.fixture(params=clusters(), ids=lambda each: f"{each.scene}-{each.name}")
-def of(request: pytest.FixtureRequest) -> Cluster:
-    one: Cluster = request.param
-    return one
+Check = Callable[[Cluster], None]
+_CHECKS: Final[list[Check]] = []
+
+
+def check(function: Check) -> Check:
+    _CHECKS.append(function)
+    return function
+
+
+@pytest.mark.parametrize("of", clusters(), ids=lambda each: f"{each.scene}-{each.name}")
+def test_the_consumers_agree(of: Cluster, subtests: pytest.Subtests) -> None:
+    """One test for each cluster, so that its files are read once."""
+    for each in _CHECKS:
+        with subtests.test(each.__name__):
+            each(of)
 
 
 def _broker(labels: Labels) -> int | None:
     return int(labels["broker"]) if labels["broker"] else None
 
 
-def test_the_phase(of: Cluster) -> None:
+@check
+def the_phase(of: Cluster) -> None:
     phase = of.status["phase"]
     assert of.console["head"]["phase"] == phase
     assert of.terminal.startswith(f"{of.name} phase {phase or 'unknown'} ")
@@ -102,14 +114,16 @@ def test_the_phase(of: Cluster) -> None:
     assert [at["phase"] for at, value in of.metric("kraftgate_phase") if value] == known
 
 
-def test_the_active_controller(of: Cluster) -> None:
+@check
+def the_active_controller(of: Cluster) -> None:
     controller = of.status["active_controller"]
     assert of.console["head"]["active_controller"] == controller
     by_metric = [at["controller"] for at, _ in of.metric("kraftgate_active_controller")]
     assert by_metric in ([str(controller)], [])
 
 
-def test_the_brokers_that_are_held_and_those_unfenced_early(of: Cluster) -> None:
+@check
+def the_brokers_that_are_held_and_those_unfenced_early(of: Cluster) -> None:
     held = {each["id"] for each in of.status["brokers"] if each["held"]}
     assert {each["id"] for each in of.console["brokers"] if each["held"]} == held
     by_metric = {int(at["broker"]) for at, value in of.metric("kraftgate_broker_held") if value}
@@ -123,14 +137,16 @@ def test_the_brokers_that_are_held_and_those_unfenced_early(of: Cluster) -> None
     assert early <= held
 
 
-def test_the_waits(of: Cluster) -> None:
+@check
+def the_waits(of: Cluster) -> None:
     shown = [each["name"] for each in of.console["waits"]]
     counted = {at["wait"]: int(value) for at, value in of.metric("kraftgate_waits") if value}
     assert counted == {name: shown.count(name) for name in shown}
     assert [each["name"] for each in of.status["waits"]] == shown
 
 
-def test_no_next_step_is_named_while_zookeeper_is_not_current(of: Cluster) -> None:
+@check
+def no_next_step_is_named_while_zookeeper_is_not_current(of: Cluster) -> None:
     current = {at["source"]: bool(value) for at, value in of.metric("kraftgate_source_current")}
     if current.get("zookeeper", True):
         return
@@ -138,16 +154,18 @@ def test_no_next_step_is_named_while_zookeeper_is_not_current(of: Cluster) -> No
     assert not named & NEXT_STEPS
 
 
-def test_the_next_action(of: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+@check
+def the_next_action(of: Cluster) -> None:
     now = of.console["head"]["next"]
-    with in_zone(monkeypatch):
+    with pytest.MonkeyPatch.context() as patch, in_zone(patch):
         headline = local_times(now["headline"])
     assert " ".join(headline.split()) in of.terminal
     keys = ("need", "headline", "why", "commands", "topic", "broker")
     assert {key: of.status["next"][key] for key in keys} == {key: now[key] for key in keys}
 
 
-def test_the_hazards(of: Cluster) -> None:
+@check
+def the_hazards(of: Cluster) -> None:
     shown = sorted(f"{each['id']} {each['broker']}" for each in of.console["hazards"])
     assert sorted(f"{each['id']} {each['broker']}" for each in of.status["hazards"]) == shown
     assert sorted(f"{each['id']} {each['broker']}" for each in of.hazards["hazards"]) == shown
@@ -157,7 +175,8 @@ def test_the_hazards(of: Cluster) -> None:
     assert sorted(by_metric) == shown
 
 
-def test_the_alerts_that_are_active(of: Cluster) -> None:
+@check
+def the_alerts_that_are_active(of: Cluster) -> None:
     active = sorted(json.dumps(each["labels"], sort_keys=True) for each in of.alerts["active"])
     counted = sum(
         value for at, value in of.metric("kraftgate_alerts") if at.get("state") == "active"
@@ -170,7 +189,8 @@ def test_the_alerts_that_are_active(of: Cluster) -> None:
     assert sorted(by_status) == active
 
 
-def test_whether_each_source_is_current(of: Cluster) -> None:
+@check
+def whether_each_source_is_current(of: Cluster) -> None:
     by_metric = {at["source"]: bool(value) for at, value in of.metric("kraftgate_source_current")}
     shown = {each["name"]: each["current"] for each in of.console["sources"] if each["in_use"]}
     assert by_metric == shown
@@ -178,7 +198,8 @@ def test_whether_each_source_is_current(of: Cluster) -> None:
     assert known == [not of.hazards["unknown"]]
 
 
-def test_the_estimate(of: Cluster) -> None:
+@check
+def the_estimate(of: Cluster) -> None:
     seconds, shown = of.status["eta_seconds"], of.console["head"]["eta"]
     assert (shown and shown["seconds"]) == seconds
     by_metric = {at["bound"]: value for at, value in of.metric("kraftgate_eta_timestamp_seconds")}

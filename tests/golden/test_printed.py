@@ -169,7 +169,9 @@ def test_no_result_of_preflight_has_what_people_do_not_read(
     Path("kraftgate.yaml").write_text(CONFIG)
     for facts in {id(each.facts): each.facts for each in CASES}.values():
         monkeypatch.setattr(preflight, "gather", lambda _, facts=facts: facts)
-        require_prose(_said("preflight"))
+        text = _said("preflight")
+        require_prose(text)
+        assert "prod  preflight: " in text, text
 
 
 def require_prose(text: str) -> None:

@@ -13,7 +13,6 @@ import pytest
 
 from migration.assessment.alerts import Alert, alerts
 from migration.assessment.conditions import Verdict, View, parse
-from migration.assessment.currency import CURRENT
 from migration.assessment.failed_directories import Channel, failed_directories
 from migration.assessment.hazards import Action, Hazard, HazardKind, due, hazards
 from migration.assessment.next_action import NextAction, next_action
@@ -25,7 +24,7 @@ from orchestrator.output.manual import topics
 from tests.migration.assessment.conditions.views import view
 from tests.migration.assessment.hazards.test_hazards import NOW, broker, cluster, counts
 from tests.migration.what_if.situations import assigned, part, pending, situation
-from tests.scenes.every_hazard import BAD, BROKER, HAZARDS
+from tests.scenes.every_hazard import BAD, BROKER, CURRENT, HAZARDS
 
 NO_RESTART: Final = re.compile(
     r"(do not|never|before you) (start or )?(restart|start)( (the|no|a|any))? broker"
@@ -103,6 +102,22 @@ def test_the_page_of_the_alert_gives_the_advice_of_the_hazard(case: str) -> None
             assert "restore the connection of the broker to the active controller by then" in text
         else:
             assert words(hazard.action) in text, f"{name} does not say: {hazard.action}"
+
+
+@pytest.mark.parametrize("case", [each for each in CASES if each.endswith(" controller")])
+def test_no_way_out_causes_an_election_that_would_end_the_migration(case: str) -> None:
+    without = found_in(replace(HAZARDS[case], controllers=()))
+    (way_out,) = (each.way_out for each in without if each.kind is kind_of(case))
+    assert the_hazard(case).way_out == (
+        "First restart controller 3000 with the migration enabled: the next election may finalize"
+        f" the migration. {way_out}"
+    )
+
+
+def test_a_controller_that_ends_the_migration_is_no_danger_of_a_broker() -> None:
+    (alert,) = raised("controller_ends_migration")
+    assert alert.description.startswith("Stop or restart no controller of ")
+    assert "lose data" not in alert.description
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -42,8 +42,8 @@ PARSED: Final = {
 """Commands that need a cluster, a broker's disks, a receiver, an execution in progress or Spark."""
 GROUPS: Final = {"alerts", "audit", "hooks", "lab", "move", "runbook"}
 OTHERS: Final = {
-    "export", "jq", "kafka-acls", "kafka-reassign-partitions.sh", "make", "openssl", "pip",
-    "podman", "python", "spark-submit", "ssh", "systemctl",
+    "export", "jq", "kafka-acls", "kafka-reassign-partitions.sh", "make", "mkdir", "openssl", "pip",
+    "podman", "printf", "python", "rm", "spark-submit", "ssh", "systemctl",
 }  # fmt: skip
 """Tools that are not Kraftgate's."""
 
@@ -56,7 +56,7 @@ def of_kraftgate() -> Iterator[tuple[Command, tuple[str, ...], list[str]]]:
     """Each command of Kraftgate with its path and its arguments."""
     for each in found():
         words = each.words[3:] if each.words[:2] == ("sudo", "-u") else each.words
-        if words[0] != "kraftgate":
+        if Path(words[0]).name != "kraftgate":
             continue
         size = 2 if words[1] in GROUPS else 1
         yield each, words[1 : 1 + size], list(words[1 + size :])

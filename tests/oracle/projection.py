@@ -96,13 +96,20 @@ def project_texts(segments: Iterable[str], checkpoint: tuple[int, str] | None = 
     Raises:
         ValueError: Records are missing between them, or a record contradicts an earlier one.
     """
+    return project_batches((read_dump(text) for text in segments), checkpoint)
+
+
+def project_batches(
+    segments: Iterable[Iterable[Batch]], checkpoint: tuple[int, str] | None = None
+) -> Json:
+    """Project the batches of segments, as `project_texts` does those of their dumps."""
     cluster = _Cluster()
     next_offset: int | None = None
     if checkpoint is not None:
         next_offset = checkpoint[0]
         cluster.load_snapshot(next_offset, read_dump(checkpoint[1]))
-    for text in segments:
-        for batch in read_dump(text):
+    for batches in segments:
+        for batch in batches:
             if next_offset is not None and batch.last_offset < next_offset:
                 continue
             if next_offset is not None and batch.base_offset > next_offset:
@@ -179,7 +186,7 @@ class _Cluster:
             broker["assignments_complete_offset"] = None
             broker["held"] = broker["mode"] == "kraft" and pending > 0
             broker["unfenced_early"] = None
-            broker["early_since_ms"] = None
+            broker["early_since_ms"] = broker["early_ms"] = None
             broker["ever_unfenced"] = not broker["fenced"]
             if broker["held"] and not broker["fenced"]:
                 broker["unfenced_early"] = {"pending": pending, "duration_ms": None}
@@ -210,6 +217,7 @@ class _Cluster:
             "assignments_complete_offset": None,
             "unfenced_early": None,
             "early_since_ms": None,
+            "early_ms": None,
             "ever_unfenced": False,
         }
         self.happened(record, "broker_registered", data["brokerId"])
@@ -258,17 +266,25 @@ class _Cluster:
         pending = self.pending(broker)
         if not broker["held"] or pending == 0:
             return
-        # Each unfencing of a held broker is early; the contract reports an incarnation's first one.
+        # Each unfencing of a held broker is early; the contract reports the sum of their times.
         self.happened(record, "broker_unfenced_early", broker["id"])
         if broker["unfenced_early"] is None:
             broker["unfenced_early"] = {"pending": pending, "duration_ms": None}
-            broker["early_since_ms"] = record.timestamp_ms
+            broker["early_ms"] = 0
+        broker["early_since_ms"] = record.timestamp_ms
 
     def fence(self, broker: Json, record: Record) -> None:
         if broker["fenced"]:
             return
         broker["fenced"] = True
+        self.end_early(broker, record)
         self.happened(record, "broker_fenced", broker["id"])
+
+    def end_early(self, broker: Json, record: Record) -> None:
+        """Count the time of an early unfencing that ends; one that a snapshot had is unknown."""
+        if broker["early_since_ms"] is not None and broker["early_ms"] is not None:
+            broker["early_ms"] += record.timestamp_ms - broker["early_since_ms"]
+        broker["early_since_ms"] = None
 
     def registered(self, record: Record, id_: int, epoch: int) -> Json:
         """Return the registration that a record is about, as ClusterDelta.getBrokerOrThrow does."""
@@ -360,9 +376,9 @@ class _Cluster:
                 continue
             broker["held"] = False
             broker["assignments_complete_offset"] = record.offset
-            if broker["early_since_ms"] is not None:
-                waited_ms = record.timestamp_ms - broker["early_since_ms"]
-                broker["unfenced_early"]["duration_ms"] = waited_ms
+            self.end_early(broker, record)
+            if broker["unfenced_early"] is not None:
+                broker["unfenced_early"]["duration_ms"] = broker["early_ms"]
             self.happened(record, "assignments_complete", broker["id"])
 
     def counts(self, broker: Json) -> dict[str, int]:

@@ -239,25 +239,6 @@ def upgrade(target: Path) -> None:
         store(lab, kept, target)
 
 
-def fresh(target: Path) -> None:
-    """Record what a test can wait for: a directory fails, a broker returns."""
-    spec = LabSpec(brokers=2, controller_properties=_SNAPSHOTS_OFTEN)
-    with Lab(spec) as lab:
-        lab.start_kraft()
-        _create(lab, "orders", 6, 2)
-        lab.fail_directory(2, 1)
-        wait_directory_noticed(lab, 2, 1)
-        add_partitions(lab, "orders", 9)
-        lab.freeze("broker-1")
-        _create(lab, "given", assignments=[[2, 1], [2, 1]])
-        lab.kill("broker-1")
-        lab.start_broker(1)
-        time.sleep(3.0)  # nobody waits for the replicas in the failed directory
-        kept = lab.active_controller()
-        _stop_controllers(lab)
-        store(lab, kept, target)
-
-
 def _create(lab: Lab, name: str, *placing: int, **how: Any) -> None:
     """Create a topic; on a busy machine the first request may end without an answer."""
     for _ in range(3):
@@ -281,7 +262,6 @@ def _kill_and_return(lab: Lab) -> None:
 
 CASES: dict[str, Callable[[Path], None]] = {
     "bad-directory": bad_directory,
-    "fresh": fresh,
     "migration": migration,
     "native": native,
     "upgrade": upgrade,

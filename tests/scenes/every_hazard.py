@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from migration.assessment.currency import Currency
 from migration.comparison.result import Compared
 from migration.image.summary import (
     BrokerSummary,
@@ -17,6 +18,7 @@ from migration.image.summary import (
     MetadataLost,
     Mode,
     Phase,
+    UncleanElection,
     UnfencedEarly,
     Vanished,
     Wiped,
@@ -25,6 +27,7 @@ from migration.observed.facts import FutureSeen, LogDirSeen
 from migration.observed.jmx import Contradiction, JmxImage, JmxNode, QueueFloor
 from migration.observed.jmx_names import JmxName
 from migration.observed.log_dirs import BrokerDisks, DirectoryMove, DisksImage, Loss
+from migration.observed.source_status import SourceStatus
 from migration.observed.znode_codec import MigrationZnode, ZkController
 from migration.observed.zookeeper import BEACON_STALE_MS, ZooKeeperImage
 from tests.migration.assessment.hazards.test_hazards import (
@@ -56,6 +59,10 @@ _D1, _D2, _D3 = log_dir(LOG_DIR), log_dir("/data/d2"), log_dir("/data/d3")
 _OFFLINE = _D1._replace(error=56)
 BAD: Final = _disks(_OFFLINE, _D2, _D3)
 """The first of three directories is offline."""
+
+
+CURRENT: Final = Currency(log=SourceStatus(observed_ms=NOW, dual_write_due=10_000))
+"""Every source is current, and the metadata log has records that ZooKeeper lacks."""
 
 
 def _znode(offset: int, *, kraft: bool, written_ms: int = NOW, **changes: object) -> ZooKeeperImage:
@@ -93,9 +100,9 @@ def _queue() -> JmxImage:
     return JmxImage(nodes={BROKER: node})
 
 
-def _places(kind: str) -> ClusterSummary:
-    found = Compared(at_ms=5, lasting={kind: 3}, named=(difference(kind),))
-    return replace(cluster(Phase.DUAL_WRITE, _one()), places=found)
+def _places(kind: str, disks: DisksImage | None = None) -> ClusterSummary:
+    found = Compared(at_ms=5, lasting={kind: 1}, named=(difference(kind, broker=BROKER),))
+    return replace(cluster(Phase.DUAL_WRITE, _one(), disks=disks), places=found)
 
 
 def _content(kind: str, zookeeper: ZooKeeperImage | None = None) -> ClusterSummary:
@@ -114,21 +121,25 @@ _EARLY: Final[Mapping[str, Any]] = {
 _MOVE: Final = DirectoryMove(
     path="/data/d2", replica=FutureSeen("t", 1, 10, 0), since_ms=1, polls=3
 )
+_COPY: Final = replace(_MOVE, polls=1, replica=FutureSeen("t", 1, 10, 7))
 _SAME_ID: Final = _disks(*(each._replace(readable=True, directory_id="a") for each in (_D1, _D2)))
 _BAD_FILE: Final = _D2._replace(
     readable=True, directory_id=None, trouble="/data/d2: has no meta.properties"
 )
 _NEWER: Final = _D2._replace(readable=True, version=1)
 _LOSS: Final = Loss(topic="t", partition=1, was_end=9, now_end=3, seen_ms=5)
+_UNCLEAN: Final = UncleanElection(topic="t", partition=1, broker=1, isr="2", at_ms=5)
 _WIPED: Final = Wiped(controller=3000, gone=Vanished(since_ms=5, last_ms=6, topics=1, named=("t",)))
 _METADATA_LOST: Final = MetadataLost(phase=Phase.FINALIZED, topics=3, partitions=15, at_ms=5)
 _LEFT: Final = ControllerSummary(
     id=3000, zk_migration_ready=False, registered_offset=9, registered_ms=NOW
 )
 _TAKEN: Final = _znode(283, kraft=True, found_at_takeover=283)
+_SILENT: Final = _znode(283, kraft=True, written_ms=NOW - BEACON_STALE_MS - 1)
 
 HAZARDS: Final[Mapping[str, ClusterSummary]] = {
     "records_lost": cluster(Phase.HYBRID, _one(), disks=replace(_disks(_D1, _D2), losses=(_LOSS,))),
+    "records_lost election": replace(cluster(Phase.HYBRID, _one()), unclean=(_UNCLEAN,)),
     "metadata_lost": replace(cluster(Phase.KRAFT), metadata_lost=_METADATA_LOST),
     "zookeeper_wiped": replace(
         cluster(Phase.PRE_MIGRATION, _one(Mode.MIGRATING), zookeeper=_TAKEN), wiped=_WIPED
@@ -159,11 +170,21 @@ HAZARDS: Final[Mapping[str, ClusterSummary]] = {
     "dual_write_stuck silent": cluster(
         Phase.DUAL_WRITE,
         _one(),
-        zookeeper=_znode(283, kraft=True, written_ms=NOW - BEACON_STALE_MS - 1),
+        zookeeper=_SILENT,
     ),
     "dual_write_stuck emptied": cluster(
         Phase.DUAL_WRITE, _one(), zookeeper=_znode(283, kraft=True, migration=None)
     ),
+    **{
+        f"{case} controller": replace(of, controllers=(_LEFT,))
+        for case, of in {
+            "dual_write_stuck": cluster(Phase.DUAL_WRITE, _one(Mode.MIGRATING), zookeeper=_SILENT),
+            "content_differs": replace(_content("leader"), brokers=(_one(Mode.MIGRATING),)),
+            "assignment_queue_flat": replace(
+                cluster(Phase.HYBRID, _one(Mode.MIGRATING)), jmx=_queue()
+            ),
+        }.items()
+    },
     "assignment_queue_flat": replace(cluster(Phase.KRAFT, _one(replicas=_PENDING)), jmx=_queue()),
     "directory_ids": cluster(Phase.HYBRID, _one(), disks=_SAME_ID),
     "directory_ids bad file": cluster(Phase.HYBRID, _one(), disks=_disks(_D1, _BAD_FILE)),
@@ -175,6 +196,7 @@ HAZARDS: Final[Mapping[str, ClusterSummary]] = {
     "log_dirs_not_registered": cluster(Phase.DUAL_WRITE, _one(log_dirs=())),
     "unfenced_early": cluster(Phase.HYBRID, _one(replicas=_PENDING, **_EARLY)),
     "replica_misplaced": _places("misplaced"),
+    "replica_misplaced moves": _places("misplaced", _disks(_D1, _D2, moves=(_COPY,))),
     "replica_not_in_metadata": _places("stray"),
     "future_replica_stuck": cluster(
         Phase.KRAFT, disks=_disks(_D1, _D2, moves=(_MOVE,), answered_ms=21_000)

@@ -88,6 +88,10 @@ def write(scene: Scene, folder: Path) -> Written:
             for source, status in each.statuses.items():
                 file = state / "clusters" / each.name / f"{source}.json"
                 write_status(file, _earlier(status, earlier_ms))
+            if each.execution is not None:
+                at = each.execution.model_copy(update={"at_ms": each.execution.at_ms - earlier_ms})
+                home = state / "clusters" / each.name
+                execution_status.write(home / execution_status.EXECUTION_FILE, at)
 
     first_ms = scene.now_ms - scene.watched_ms
     polls_ms = (*range(first_ms, scene.now_ms, _POLL_EVERY_MS), scene.now_ms)

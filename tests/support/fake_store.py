@@ -6,7 +6,7 @@ store and job have tests of their own.
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
@@ -51,9 +51,8 @@ class FakeStore(Store):
         last = found[-1][0] if found else after
         return last, Counter(event.kind for _, event in found)
 
-    def newest(self, cluster: str, kind: str) -> Event | None:
-        found = [event for _, event in self.events(cluster) if event.kind == kind]
-        return found[-1] if found else None
+    def of_kinds(self, cluster: str, kinds: Sequence[str]) -> list[Event]:
+        return [event for _, event in self.events(cluster) if event.kind in kinds]
 
 
 class FakeFollowing:

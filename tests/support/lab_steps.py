@@ -6,7 +6,14 @@ from datetime import timedelta
 from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    OffsetSpec,
+    ResourceType,
+)
 from confluent_kafka.cimpl import NewPartitions
 from kazoo.client import KazooClient
 from kio.schema.alter_partition_reassignments.v0 import request as reassignments
@@ -54,6 +61,16 @@ def alter_configs(lab: Lab, *arguments: str) -> None:
     """
     to = ("--bootstrap-server", lab.broker_bootstrap, "--alter")
     lab._java.run_tool(_CONFIGS_MAIN, (*to, *arguments), timeout_s=_TOOL_S_MAX)
+
+
+def alter_broker(lab: Lab, broker: int, name: str, value: str | None) -> None:
+    """Change a dynamic setting of a broker; None: delete it."""
+    operation = AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET
+    entry = ConfigEntry(name, value or "", incremental_operation=operation)
+    resource = ConfigResource(ResourceType.BROKER, str(broker), incremental_configs=[entry])
+    admin = AdminClient({"bootstrap.servers": lab.broker_bootstrap})
+    for done in admin.incremental_alter_configs([resource]).values():
+        done.result(timeout=_CALL_S_MAX)
 
 
 def unregister(lab: Lab, broker: int) -> None:

@@ -1,7 +1,6 @@
 """`kraftgate log-dirs` for a lab, and Kafka's own kafka-log-dirs.sh for the same brokers."""
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,10 +10,8 @@ from typing import Any
 
 from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab
-from orchestrator.lab.machine.jars import ensure_jars
-from orchestrator.lab.machine.java import Java, find_java
 from tests.support.cli import kraftgate
-from tests.support.lab_steps import alter_configs
+from tests.support.lab_steps import alter_broker
 from tests.support.polling import until
 
 _TOOL = "org.apache.kafka.tools.LogDirsCommand"
@@ -107,8 +104,7 @@ def wait_as_kafkas_tool(
 
 def _of_the_tool(lab: Lab, options: tuple[str, ...]) -> object:
     to = ("--bootstrap-server", lab.broker_bootstrap, "--describe")
-    java = Java(find_java(), ensure_jars(), Path(os.devnull))
-    *heads, text = java.run_tool(_TOOL, (*to, *options), timeout_s=_TOOL_S_MAX).splitlines()
+    *heads, text = lab._java.run_tool(_TOOL, (*to, *options), timeout_s=_TOOL_S_MAX).splitlines()
     for line, begins in zip(heads, _HEADS, strict=True):
         assert line.startswith(begins)
     return _in_order(json.loads(text))
@@ -129,10 +125,9 @@ def moving(lab: Lab, config: Path, broker: int, topic: str, partition: int) -> I
 
     At the end the move is released, and has ended.
     """
-    whom = ("--entity-type", "brokers", "--entity-name", str(broker))
     first = str(lab.directory(broker, 0))
     lab.produce(topic, partition, _RECORDS, size_bytes=_RECORD_BYTES)
-    alter_configs(lab, *whom, "--add-config", f"{_THROTTLE}=1")
+    alter_broker(lab, broker, _THROTTLE, "1")
 
     seen: list[Listed] = []
 
@@ -143,9 +138,9 @@ def moving(lab: Lab, config: Path, broker: int, topic: str, partition: int) -> I
             if future[0][1]["offset_lag"]:
                 return True
             # It was copied before the broker had the throttle, which only delays its end.
-            alter_configs(lab, *whom, "--delete-config", _THROTTLE)
+            alter_broker(lab, broker, _THROTTLE, None)
             until(ended)
-            alter_configs(lab, *whom, "--add-config", f"{_THROTTLE}=1")
+            alter_broker(lab, broker, _THROTTLE, "1")
             return False
         # A move that began before the broker had the throttle has ended: it begins again.
         ((path, _),) = now.replicas(broker, topic, partition, future=False)
@@ -160,5 +155,5 @@ def moving(lab: Lab, config: Path, broker: int, topic: str, partition: int) -> I
     try:
         yield
     finally:
-        alter_configs(lab, *whom, "--delete-config", _THROTTLE)
+        alter_broker(lab, broker, _THROTTLE, None)
         until(ended)

@@ -5,6 +5,7 @@ records of them, `write_segment` Kafka's bytes.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from hypothesis import strategies as st
@@ -90,7 +91,8 @@ class _Writer:
                 return [TopicRecordV0(name=TopicName(f"topic-{a % TOPICS}"), topic_id=topic)]
             case 2 | 3 | 4:
                 make = _partition_v0 if what == 2 else _partition_v1
-                return [make(topic, partition, c)]
+                made = make(topic, partition, c)
+                return [replace(made, leader_recovery_state=i8(what == 4 and c > 5))]
             case 5 | 6 | 7:
                 return [_assigned(topic, partition, c)]
             case 8:
@@ -105,7 +107,10 @@ class _Writer:
             case 14:
                 return self._transaction(c)
             case 15 | 16:
-                return [_in_sync(topic, partition, b, c)]
+                changed = _in_sync(topic, partition, b, c)
+                return [
+                    replace(changed, leader_recovery_state=i8(1 if what == 16 and b & 1 else -1))
+                ]
             case _:
                 return [_config(a, b, c)] if c > 3 else [NoOpRecordV0()]
 

@@ -1,7 +1,6 @@
 """`kraftgate move` for a lab, and Kafka's own kafka-reassign-partitions.sh for the same file."""
 
 import json
-import os
 import re
 from collections.abc import Collection
 from pathlib import Path
@@ -10,8 +9,6 @@ from typing import Any, Final
 from migration.moves.plan_file import read
 from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab
-from orchestrator.lab.machine.jars import ensure_jars
-from orchestrator.lab.machine.java import Java, find_java
 from tests.support.cli import kraftgate
 from tests.support.polling import until
 
@@ -23,10 +20,9 @@ _AT_REST: Final = re.compile(r"^Partition (\S+) on broker (\d+) is not being mov
 
 def reassign(lab: Lab, verb: str, file: Path) -> str:
     """Run the tool on the file; return its output."""
-    java = Java(find_java(), ensure_jars(), Path(os.devnull))
     arguments = ["--bootstrap-server", lab.broker_bootstrap, verb]
     arguments += ["--preserve-throttles"] if verb == "--verify" else []
-    return java.run_tool(
+    return lab._java.run_tool(
         _TOOL, (*arguments, "--reassignment-json-file", str(file)), timeout_s=_TOOL_S_MAX
     )
 

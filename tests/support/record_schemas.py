@@ -48,13 +48,15 @@ descriptions of the fields.
 """
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import ClassVar, Final, TypeVar, dataclass_transform
 
 from kio.schema.types import BrokerId, TopicName
 from kio.static.constants import EntityType
 from kio.static.primitive import f64, i8, i16, i32, i64, u16
+
+T = TypeVar("T", bound="MetadataRecord")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,15 +73,21 @@ class _Nested:
     __slots__ = ()
     __type__: ClassVar = EntityType.nested
     __flexible__: ClassVar[bool] = True
-'''
-_TAIL: Final = '''
 
-RECORDS: Final[Mapping[tuple[int, int], type[MetadataRecord]]] = {
-    (each.__api_key__, each.__version__): each
-    for each in tuple(globals().values())
-    if isinstance(each, type) and issubclass(each, MetadataRecord) and each is not MetadataRecord
-}
+
+RECORDS: Final[dict[tuple[int, int], type[MetadataRecord]]] = {}
 """Every record class by (api key, version)."""
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
+def _record(api_key: int, version: int) -> Callable[[type[T]], type[T]]:
+    def make(kind: type[T]) -> type[T]:
+        kind.__api_key__, kind.__version__ = i16(api_key), i16(version)
+        made = dataclass(frozen=True, slots=True, kw_only=True)(kind)
+        RECORDS[api_key, version] = made
+        return made
+
+    return make
 '''
 
 
@@ -178,14 +186,12 @@ class _Classes:
         own = f"{name}V{version}"
         self._last[name] = own, rendered
         lines = [
-            "@dataclass(frozen=True, slots=True, kw_only=True)",
+            "@dataclass(frozen=True, slots=True, kw_only=True)"
+            if base == "_Nested"
+            else f"@_record({self._schema.api_key}, {version})",
             f"class {own}({last if extends else base}):",
+            *(rendered[len(known) if extends else 0 :] or ["    pass"]),
         ]
-        if base != "_Nested":
-            lines.append(f"    __version__: ClassVar[i16] = i16({version})")
-            if not extends:
-                lines.append(f"    __api_key__: ClassVar[i16] = i16({self._schema.api_key})")
-        lines += rendered[len(known) if extends else 0 :]
         yield "\n\n" + "\n".join(lines) + "\n"
 
 
@@ -244,7 +250,7 @@ def generate(jar: Path) -> str:
         SchemaNotUnderstood: a schema cannot be converted to a dataclass.
     """
     classes = "".join(text for schema in read_schemas(jar) for text in _Classes(schema).all())
-    return _format(_HEAD + classes + _TAIL)
+    return _format(_HEAD + classes)
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ from migration.metadata.partitions import (
     Numbers,
     Replicas,
     classify,
+    is_unclean,
     merge,
     register,
 )
@@ -36,6 +37,7 @@ class ObjectShard:
     topics: dict[bytes, str] = field(default_factory=dict)
     partitions: dict[Key, Replicas] = field(default_factory=dict)
     registered: dict[int, frozenset[DirectoryId]] = field(default_factory=dict)
+    recovering: list[Key] = field(default_factory=list)
     held: list[ShardChunk] = field(default_factory=list)
     transitions: list[Transition] = field(default_factory=list)
     notes: list[tuple[int, str]] = field(default_factory=list)
@@ -79,6 +81,10 @@ class ObjectShard:
         for chunk in chunks:
             loaded._apply(chunk)
         self.notes += [(offset, kind) for _, kind in loaded.notes]
+        for key in loaded.recovering:
+            was, now = self.partitions.get(key), loaded.partitions.get(key)
+            if now and (was is None or (was.leader, was.isr) != (now.leader, now.isr)):
+                self.notes.append((offset, "unclean_election"))
         at, before, names = (offset, timestamp_ms), self._placed(), self.topics | loaded.topics
         if loaded.topics:
             # The registrations change before the replicas do.
@@ -92,6 +98,8 @@ class ObjectShard:
 
     def _apply(self, chunk: ShardChunk) -> None:
         for offset, timestamp_ms, record in _together(*chunk.decoded()):
+            if isinstance(record, Partition) and record.recovering:
+                self.recovering.append((record.topic_id, record.partition_id))
             before, names = self._placed(), dict(self.topics)
             try:
                 why = self._one(record)
@@ -124,7 +132,9 @@ class ObjectShard:
                 key = record.topic_id, record.partition_id
                 if key not in self.partitions:
                     return contradicts
-                self.partitions[key] = merge(self.partitions[key], record, self.numbers)
+                before = self.partitions[key]
+                self.partitions[key] = merge(before, record, self.numbers)
+                return "unclean_election" if is_unclean(before, record) else None
             case Barrier(broker, log_dirs) if log_dirs is not None:
                 self.registered[broker] = frozenset(log_dirs)
         return None

@@ -14,6 +14,7 @@ import pyspark
 
 from orchestrator.lab.machine.ports import LOOPBACK, Ports
 from orchestrator.lab.machine.spawner import spawn
+from streams.spark.session import class_archive, unsigned_jars
 from tests.support.polling import polls
 from tests.support.processes import kill_tree
 
@@ -23,6 +24,10 @@ BARE_PYTHON = Path(sys.base_prefix, "bin", f"python3.{sys.version_info.minor}")
 """An interpreter without any package of the tests' environment."""
 QUICK_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 """As on one machine (streams.spark.session): a JVM of a minute spends half of it compiling."""
+CLASSES = f"{unsigned_jars()}/*"
+"""First on the class path that the archive of classes is for."""
+ARCHIVED = f"{QUICK_JVM} -XX:SharedArchiveFile={class_archive()}"
+"""The options of a JVM of Spark with `CLASSES`; it starts in half of the time."""
 
 
 class StandaloneCluster:
@@ -88,7 +93,8 @@ class StandaloneCluster:
             **kept,
             "SPARK_LOCAL_IP": LOOPBACK,
             "SPARK_HOME": str(_SPARK),
-            "SPARK_DAEMON_JAVA_OPTS": QUICK_JVM,
+            "SPARK_DAEMON_JAVA_OPTS": ARCHIVED,
+            "SPARK_DAEMON_CLASSPATH": CLASSES,
         }
         command = (
             *("env", "-i", *(f"{key}={value}" for key, value in environment.items())),

@@ -86,7 +86,7 @@ def _of(answer: dict[str, Any], id_: str, broker: int | None = None) -> list[Haz
     ]
 
 
-def waited(run: Killed, *conditions: str, timeout: str = "2m") -> None:
+def waited(run: Killed, *conditions: str, timeout: str = "5m") -> None:
     """`kraftgate wait` until all of these hold in one poll; fails with what does not."""
     options = [part for each in conditions for part in ("--condition", each)]
     done = kraftgate(run.config, "wait", *options, "--timeout", timeout, "--json")

@@ -153,7 +153,7 @@ class Killed:
         cluster: str = CLUSTER,
     ) -> ClusterSummary:
         """Wait until the store holds a summary of which that is true."""
-        for _ in polls(timeout_s):
+        for _ in polls(timeout_s, pause_s_min=0.3):
             assert self._process is not None
             assert self._process.poll() is None, self._printed()
             summary = self.summary(cluster)

@@ -19,7 +19,7 @@ from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.errors import ProcessDiedError, RequestRefusedError, WrongStateError
 from tests.support.cli import Done, kraftgate
 from tests.support.held_requests import ASSIGN_REPLICAS_TO_DIRS, HeldRequests
-from tests.support.lab_steps import alter_configs, unregister, wait_directory_noticed, watermarks
+from tests.support.lab_steps import alter_broker, unregister, wait_directory_noticed, watermarks
 from tests.support.polling import polls
 from tests.support.renamed_cluster import RenamedCluster, another_id
 from tests.system.asking import (
@@ -157,11 +157,10 @@ def _somebody_moves_a_replica(lab: Lab, run: Killed) -> None:
     Kafka create __consumer_offsets, whose replicas would be pending below.
     """
     throttle = "replica.alter.log.dirs.io.max.bytes.per.second"
-    of_broker = ("--entity-type", "brokers", "--entity-name", "1")
     lab.create_topic("moved", assignments=[[1]])
     lab.produce("moved", 0, MOVED, size_bytes=1000)
     source = 0 if on_disk(lab, 1, 0, "moved") else 1
-    alter_configs(lab, *of_broker, "--add-config", f"{throttle}=1")
+    alter_broker(lab, 1, throttle, "1")
     waited(run, "no_directory_move", "no_directory_move(1)")
 
     lab.move_replicas(1, {("moved", 0): 1 - source})
@@ -178,7 +177,7 @@ def _somebody_moves_a_replica(lab: Lab, run: Killed) -> None:
     assert line.endswith(" messages behind")
     assert stuck["blocks"] is None
 
-    alter_configs(lab, *of_broker, "--delete-config", throttle)
+    alter_broker(lab, 1, throttle, None)
     waited(run, "no_directory_move", "no_directory_move(1)")
     all_active(run, 1)
     assert on_disk(lab, 1, 1 - source, "moved") == {0}

@@ -26,7 +26,7 @@ from streams.kafka.throttle import Throttles
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 from tests.support.cli import Done, kraftgate
-from tests.support.lab_steps import alter_configs, wait_directory_noticed
+from tests.support.lab_steps import alter_broker, wait_directory_noticed
 from tests.support.log_dirs import listed
 from tests.support.polling import until
 from tests.system.execution.traffic import Traffic
@@ -180,8 +180,7 @@ def cluster(
         lab.create_topic("big", 1, 3)
         lab.wait_in_sync()
         lab.produce("big", 0, RECORDS, size_bytes=RECORD_BYTES)
-        of_broker = ("--entity-type", "brokers", "--entity-name", "1")
-        alter_configs(lab, *of_broker, "--add-config", f"{THROTTLE}={EARLIER}")
+        alter_broker(lab, 1, THROTTLE, str(EARLIER))
         with Killed(folder, lab.controller_bootstrap, lab.cluster_id, sources) as run:
             if request.param == "zookeeper":
                 kept = [
@@ -203,7 +202,8 @@ def test_moves_under_load(cluster: Cluster) -> None:
         # What a killed command left is found in the audit trail, which has no mode.
         _killed(cluster, KILLED_AFTER if kraft else KILLED_AFTER[-1:])
         _restarted(cluster)
-        _destination_fails(cluster)
+        if kraft:  # under ZooKeeper, tests/orchestrator/execution/test_destination_full.py
+            _destination_fails(cluster)
         _source_fails(cluster)
         acknowledged, consumed = traffic.finish()
     assert acknowledged

@@ -99,6 +99,7 @@ _OFF_THE_WAY: Final = {
     "orchestrator/run/execution_status.py",
     # branches: other conclusions from the same image, and the rest of the screen
     "migration/assessment",
+    "migration/shard/elections.py",
     "orchestrator/views/terminal/blocks.py",
     "orchestrator/views/terminal/head.py",
     "orchestrator/views/terminal/waiting.py",

@@ -20,6 +20,7 @@ from orchestrator.run import publishing
 from streams.state.store import Store
 from tests.support.lab_steps import watermarks
 from tests.support.polling import polls
+from tests.support.standalone import QUICK_JVM
 from tests.support.written import written
 from tests.system.killing import CLUSTER, Killed
 
@@ -129,7 +130,7 @@ def _read_by_spark(other: Lab) -> tuple[list[Any], list[Any]]:
     """Return the committed events and transitions, each in the topic's order."""
     jars = ensure_jars(wanted=_SOURCE)
     paths = ",".join(str(jars.directory / name) for name in jars.names)
-    command = [sys.executable, "-c", _READ, paths, other.broker_bootstrap, TOPIC]
+    command = [sys.executable, "-c", _READ, paths, QUICK_JVM, other.broker_bootstrap, TOPIC]
     done = subprocess.run(command, capture_output=True, check=False, timeout=600, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     values = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
@@ -141,8 +142,9 @@ _READ = """
 import sys
 from pyspark.sql import SparkSession
 
-jars, bootstrap, topic = sys.argv[1:]
-spark = SparkSession.builder.master("local[1]").config("spark.jars", jars).getOrCreate()
+jars, java_options, bootstrap, topic = sys.argv[1:]
+builder = SparkSession.builder.master("local[1]").config("spark.jars", jars)
+spark = builder.config("spark.driver.extraJavaOptions", java_options).getOrCreate()
 topic = (
     spark.read.format("kafka")
     .option("kafka.bootstrap.servers", bootstrap)

@@ -3,12 +3,14 @@
 The executors' Python has no package of its own, and their environment none of the driver's paths:
 everything comes from the archive. Five clusters, which are one real cluster under five ids, are
 followed from `spark-submit`, then from `kraftgate run`; so many are observed in a process of their
-own. What they wrote is compared row by row with what one machine makes of the controller's log.
+own. What they wrote is compared row by row with what one machine makes of the controller's log, and
+that with what the oracle makes of what Kafka prints of this log.
 """
 
 import json
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -26,9 +28,12 @@ from orchestrator.lab.machine.ports import LOOPBACK
 from streams.spark.executors import PACKAGES
 from streams.spark.feeds import CLUSTERS_HERE_MAX
 from streams.state.store import Store
+from tests.oracle.compare import differences
+from tests.oracle.projection import project
+from tests.support.lab_steps import wait_directory_noticed
 from tests.support.polling import until
 from tests.support.renamed_cluster import RenamedCluster, another_id
-from tests.support.standalone import BARE_PYTHON, QUICK_JVM, StandaloneCluster
+from tests.support.standalone import ARCHIVED, BARE_PYTHON, CLASSES, StandaloneCluster
 from tests.support.written import picture, written
 from tests.system.killing import CLUSTER, Killed
 
@@ -42,8 +47,10 @@ SETTINGS = {
     "spark.pyspark.python": str(BARE_PYTHON),
     "spark.executor.memory": "512m",
     "spark.executor.cores": "1",
-    "spark.driver.extraJavaOptions": QUICK_JVM,
-    "spark.executor.extraJavaOptions": QUICK_JVM,
+    "spark.driver.extraJavaOptions": ARCHIVED,
+    "spark.driver.extraClassPath": CLASSES,
+    "spark.executor.extraJavaOptions": ARCHIVED,
+    "spark.executor.extraClassPath": CLASSES,
 }
 
 SHORT = """
@@ -54,7 +61,7 @@ main()
 """
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def lab() -> Iterator[Lab]:
     with Lab(LabSpec(brokers=2, directories=2, controllers=1)) as lab:
         lab.start_kraft()
@@ -73,7 +80,7 @@ def run(lab: Lab, tmp_path: Path) -> Iterator[Killed]:
         yield run
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def entries(lab: Lab) -> Iterator[list[dict[str, object]]]:
     """The configuration of each cluster."""
     with ExitStack() as stack:
@@ -138,6 +145,10 @@ def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(
     settings = {"master": cluster.master, "secret_file": str(cluster.secret_file)}
     _configure(run, entries, {**settings, "settings": SETTINGS})
     lab.delete_topic("first")
+    lab.fail_directory(2, 1)
+    wait_directory_noticed(lab, 2, 1)
+    lab.kill("broker-1")
+    lab.start_broker(1)
     run.start()
     _wait_for_topics(run, 20)
     assert run.interrupt() == 0
@@ -146,7 +157,7 @@ def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(
         unpacked = [each / PACKAGES / "streams" for each in cluster.executors(number)]
         assert any(each.is_dir() for each in unpacked), number
     assert len(NAMES) > CLUSTERS_HERE_MAX
-    _is_what_one_machine_writes(run, tmp_path)
+    _is_what_one_machine_writes(lab, run, tmp_path)
 
 
 def test_without_a_worker_it_ends_by_itself_and_at_the_first_signal(tmp_path: Path) -> None:
@@ -182,7 +193,9 @@ def test_a_program_that_the_executors_do_not_have_is_named_with_the_fix(
 
 
 def _alone(folder: Path, cluster: StandaloneCluster, **settings: str) -> Killed:
-    """A run whose Kafka does not answer."""
+    """A run whose Kafka does not answer; its executors need none of the packages, 300 MB."""
+    with tarfile.open(folder / "none.tar", "w"):
+        settings["spark.archives"] = str(folder / "none.tar")
     spark = {"master": cluster.master, "secret_file": str(cluster.secret_file)}
     more = json.dumps({"spark": {**spark, "settings": SETTINGS | settings}})
     return Killed(folder, f"{LOOPBACK}:1", "AAAAAAAAAAAAAAAAAAAAAA", f"run: {more}")
@@ -193,11 +206,14 @@ def _wait_for_topics(run: Killed, topics: int) -> None:
         run.wait_for(lambda now: now.topics == topics, cluster=name)
 
 
-def _is_what_one_machine_writes(run: Killed, folder: Path) -> None:
+def _is_what_one_machine_writes(lab: Lab, run: Killed, folder: Path) -> None:
     log = run.state / "clusters" / CLUSTER / "__cluster_metadata-0"
     alone = folder / "alone"
     command = [sys.executable, "-m", "orchestrator", "replay", str(log), "--state-dir", str(alone)]
-    subprocess.run(command, check=True, capture_output=True, timeout=600)
+    replayed = subprocess.run([*command, "--json"], check=True, capture_output=True, timeout=600)
+    oracle = project(log, lab.dump_log)
+    assert {event["kind"] for event in oracle["events"]} > {"log_dirs_lost", "broker_fenced"}
+    assert differences(json.loads(replayed.stdout), oracle) == []
     expected = written(alone / "state", "replay")
     assert len(expected) > 2 * (40 + 20 * 5)
     for name in NAMES:

@@ -22,7 +22,7 @@ from streams.spark.query import replay
 from tests.support.wire_writing import write_leader_change
 from tests.system import stranger
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long(minutes=3)]
 
 _CLASS = b"org.example.OfAStranger"
 _OBJECT = (
@@ -177,6 +177,7 @@ def test_the_secret_is_nowhere_where_others_read(spark: SparkSession, gateway: A
     assert not [name for name in jvm.environ() if "SECRET" in name]
 
 
+@pytest.mark.usefixtures("spark")
 def test_the_checkpoint_is_private(tmp_path: Path) -> None:
     log = tmp_path / f"{0:020d}.log"
     log.write_bytes(write_leader_change(0, 1, 1, 3000))

@@ -47,18 +47,18 @@ def test_it_ends_in_good_order_while_it_starts(tmp_path: Path) -> None:
         assert run.ended() == (ExitCode.DONE, "kraftgate: starting; Ctrl-C ends it\n")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 def test_a_terminal_ends_it_in_good_order_while_spark_starts_its_workers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On Ctrl-C, and when it is closed."""
+    """On Ctrl-C, and when it is closed right after that."""
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
     with Killed(tmp_path, "127.0.0.1:1", "q1Sh-9_ISia_zwGINzRvyQ") as run:
         run.start()
         until(lambda: _has_worker(run.below()), "a worker")
-        run.interrupt_group(number)
+        run.interrupt_group(signal.SIGINT)
+        run.interrupt_group(signal.SIGHUP)
         assert run.ended() == (ExitCode.DONE, "kraftgate: starting; Ctrl-C ends it\n")
         until(lambda: not run.leftovers(), "the end of its processes")
     assert not list(temporary.glob("kraftgate-*"))
@@ -78,11 +78,11 @@ def test_a_jvm_that_does_not_answer_is_killed(tmp_path: Path) -> None:
     assert "RuntimeWarning" not in errors
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("numbers", [(signal.SIGINT,), (signal.SIGHUP, signal.SIGTERM)])
 def test_a_replay_leaves_no_process_and_no_directory(
-    tmp_path: Path, number: signal.Signals
+    tmp_path: Path, numbers: Sequence[signal.Signals]
 ) -> None:
-    """As a terminal does on Ctrl-C and when it is closed, and a shell that ends a job."""
+    """On Ctrl-C; and as a host that goes down does: its terminal is closed, its jobs are ended."""
     log, temporary = tmp_path / f"{0:020d}.log", tmp_path / "tmp"
     log.write_bytes(write_segment(values([(0, 0, 0, 0)]), [1]))
     temporary.mkdir()
@@ -94,7 +94,8 @@ def test_a_replay_leaves_no_process_and_no_directory(
         try:
             until(lambda: _has_worker(replay.children(recursive=True)), "a worker")
             below = replay.children(recursive=True)
-            os.killpg(replay.pid, number)
+            for number in numbers:
+                os.killpg(replay.pid, number)
             _, errors = replay.communicate(timeout=120)
         finally:
             with suppress(psutil.NoSuchProcess):

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from migration.assessment.conditions import View
-from migration.assessment.conditions.authority import is_hazard_over
-from migration.assessment.hazards import Hazard
+from migration.assessment.conditions.authority import is_hazard_over, log_decides
+from migration.assessment.hazards import Hazard, HazardKind
 from migration.values.severity import Severity
 
 _NO_LABELS: Final[Mapping[str, str]] = MappingProxyType({})
@@ -26,6 +26,7 @@ class Alert:
         description: the same with names, and its meaning.
         details: further facts, a sentence each.
         since_ms: when the condition began; None: unknown.
+        bound_ms: when it had begun at the latest, if `since_ms` is unknown; None: that, too.
         for_ms: the alert is active once the condition has held for this time.
     """
 
@@ -35,6 +36,7 @@ class Alert:
     description: str
     details: tuple[str, ...] = ()
     since_ms: int | None = None
+    bound_ms: int | None = None
     for_ms: int = 0
 
     @property
@@ -56,7 +58,8 @@ class Rule:
         for_ms: an alert is active once its condition has held for this time, at every tick.
         find: yields the alerts whose condition holds now.
         is_resolved: whether an alert with these labels, whose condition no longer holds, is known
-            to be resolved; False: the data that would show the condition is stale.
+            to be resolved; False: the data that would show the condition is stale. None: the
+            condition is a hazard.
     """
 
     name: str
@@ -64,7 +67,17 @@ class Rule:
     for_ms: int = 0
     summary: str
     find: Callable[["Rule", View], Iterator[Alert]]
-    is_resolved: Callable[[View, Mapping[str, str]], bool]
+    is_resolved: Callable[[View, Mapping[str, str]], bool] | None
+
+    def is_over(self, view: View, labels: Mapping[str, str], active_ms: int) -> bool:
+        """Return whether an alert, whose condition no longer holds, is known to be resolved.
+
+        `active_ms`: a time at which the condition held.
+        """
+        if self.is_resolved is not None:
+            return self.is_resolved(view, labels)
+        broker = labels.get("broker")
+        return is_hazard_over(view, labels["hazard"], int(broker) if broker else None, active_ms)
 
     def alert(
         self,
@@ -74,6 +87,7 @@ class Rule:
         labels: Mapping[str, str] = _NO_LABELS,
         details: tuple[str, ...] = (),
         since_ms: int | None = None,
+        bound_ms: int | None = None,
         for_ms: int | None = None,
     ) -> Alert:
         """Return an alert of this rule, without empty labels; `for_ms` replaces the rule's."""
@@ -85,8 +99,14 @@ class Rule:
             description=description,
             details=details,
             since_ms=since_ms,
+            bound_ms=bound_ms,
             for_ms=self.for_ms if for_ms is None else for_ms,
         )
+
+
+def shown_by_log(view: View, labels: Mapping[str, str]) -> bool:  # noqa: ARG001
+    """Return whether an alert that the metadata log would show, and does not, is resolved."""
+    return log_decides(view)
 
 
 Selects: TypeAlias = Callable[[View, Hazard], bool]
@@ -101,13 +121,14 @@ def on_hazards(
     words: str,
     *labels: str,
     for_ms: int = 0,
+    own_words: Mapping[HazardKind, str] = MappingProxyType({}),
 ) -> Rule:
     """Return a rule on the selected hazards; those with equal `labels` are one alert.
 
     A hazard is active until current data shows that it ended, so stale data does not hide one.
 
     `words`: the description, with `{cluster}`, and `{kind}`, `{who}` and `{where}` of the first
-    hazard.
+    hazard; `own_words`: that of a kind whose danger is another one.
     """
 
     def find(rule: Rule, view: View) -> Iterator[Alert]:
@@ -119,7 +140,7 @@ def on_hazards(
         for identity, found in groups.items():
             yield rule.alert(
                 view,
-                _described(words, view, found[0]),
+                _described(own_words.get(found[0].kind, words), view, found[0]),
                 labels=dict(identity),
                 details=tuple(line for each in found for line in _details(each)),
                 since_ms=min((e.since_ms for e in found if e.since_ms is not None), default=None),
@@ -131,7 +152,7 @@ def on_hazards(
         for_ms=for_ms,
         summary=summary,
         find=find,
-        is_resolved=_is_resolved,
+        is_resolved=None,
     )
 
 
@@ -143,12 +164,6 @@ def _described(words: str, view: View, hazard: Hazard) -> str:
         who=broker or "any broker",
         where=f", {broker}" if broker else "",
     )
-
-
-def _is_resolved(view: View, labels: Mapping[str, str]) -> bool:
-    """Return whether the hazard of these labels, if absent, has ended."""
-    broker = labels.get("broker")
-    return is_hazard_over(view, labels["hazard"], int(broker) if broker else None)
 
 
 def _labels(hazard: Hazard) -> Mapping[str, str]:

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from migration.assessment.alerts.alert import Alert, Rule
+from migration.assessment.alerts.alert import Alert, Rule, shown_by_log
 from migration.assessment.conditions import View
-from migration.assessment.conditions.authority import is_log_current, knows_partitions, log_decides
+from migration.assessment.conditions.authority import is_log_current, knows_partitions
 from migration.assessment.waits import broker_waits
 from migration.image.known_ids import in_zookeeper
 from migration.image.summary import BrokerSummary
@@ -35,7 +35,7 @@ def _stalled(times: int) -> Callable[[Rule, View], Iterator[Alert]]:
                 continue
             # A broker that is known only from a metadata snapshot has no timestamps: it is stalled
             # if it was held for the limit, at every tick.
-            age = counted_text(limit_ms if since_ms is None else view.log_now_ms - since_ms)
+            age = _age(view, since_ms, limit_ms)
             yield rule.alert(
                 view,
                 labels=_labels(broker),
@@ -53,22 +53,29 @@ def _stalled(times: int) -> Callable[[Rule, View], Iterator[Alert]]:
 
 def _held_too_long(rule: Rule, view: View) -> Iterator[Alert]:
     for broker in _held(view):
-        since_ms = broker.registered_ms
+        since_ms = broker.held_since_ms
         if since_ms is not None and view.log_now_ms - since_ms <= HELD_MS:
             continue
         # If only a metadata snapshot shows it, the time counts from when Kraftgate first saw it.
-        age = counted_text(HELD_MS if since_ms is None else view.log_now_ms - since_ms)
+        age = _age(view, since_ms, HELD_MS)
         yield rule.alert(
             view,
             labels=_labels(broker),
             description=(
-                f"Broker {broker.id} of {view.cluster} registered in KRaft mode {age} ago and"
-                " still has replicas without a log directory."
+                f"Broker {broker.id} of {view.cluster} has been held for {age}: it still has"
+                " replicas without a log directory."
             ),
             details=_details(broker, view),
             since_ms=since_ms,
             for_ms=HELD_MS if since_ms is None else None,
         )
+
+
+def _age(view: View, since_ms: int | None, limit_ms: int) -> str:
+    """Return for how long a condition has held; unknown: at least the limit, once it is active."""
+    if since_ms is None:
+        return f"at least {counted_text(limit_ms)}"
+    return counted_text(view.log_now_ms - since_ms)
 
 
 def _unfenced_early(rule: Rule, view: View) -> Iterator[Alert]:
@@ -96,17 +103,13 @@ def _details(broker: BrokerSummary, view: View) -> tuple[str, ...]:
     return tuple(each.text for each in found)
 
 
-def _is_resolved(view: View, labels: Mapping[str, str]) -> bool:  # noqa: ARG001
-    return log_decides(view)
-
-
 def _stall(severity: Severity, times: int) -> Rule:
     return Rule(
         name="KraftgateAssignmentStalled",
         severity=severity,
         summary="The log directory assignments of a broker have stalled.",
         find=_stalled(times),
-        is_resolved=_is_resolved,
+        is_resolved=shown_by_log,
     )
 
 
@@ -118,7 +121,7 @@ RULES: Final = (
         severity=Severity.WARNING,
         summary="A broker is held for longer than its assignments should take.",
         find=_held_too_long,
-        is_resolved=_is_resolved,
+        is_resolved=shown_by_log,
     ),
     # Kafka often unfences a broker a few moments early, even in a migration without problems.
     Rule(
@@ -127,6 +130,6 @@ RULES: Final = (
         for_ms=2 * _MINUTE_MS,
         summary="A broker is unfenced although some of its replicas have no known log directory.",
         find=_unfenced_early,
-        is_resolved=_is_resolved,
+        is_resolved=shown_by_log,
     ),
 )

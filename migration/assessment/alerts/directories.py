@@ -78,15 +78,19 @@ def _description(view: View, one: DirectoryFailed) -> str:
 
 
 def _is_online(view: View, labels: Mapping[str, str]) -> bool:
-    """Return whether the directory is known to be online, or its broker to be gone."""
+    """Return whether the directory is known to be online, or its broker to be gone.
+
+    A source that is no longer configured never shows the failure again.
+    """
     id_ = int(labels["broker"]) if "broker" in labels else None
     if id_ is not None and is_log_current(view) and view.summary.broker(id_) is None:
         return True
     if "log_dir" not in labels:
         shows = DataSource.METADATA_LOG if "directory" in labels else DataSource.ZOOKEEPER
         return is_source_current(view, shows) is not False
-    if is_source_current(view, DataSource.LOG_DIRS) is not True:
-        return False
+    is_current = is_source_current(view, DataSource.LOG_DIRS)
+    if is_current is not True:
+        return is_current is None
     states = (
         state_of(each, one, view.failed)
         for one in view.summary.broker_disks.values()
@@ -121,13 +125,20 @@ RULES: Final = (
     on_hazards(
         "KraftgateHazardBlocksRestart",
         Severity.CRITICAL,
-        "A restart would lose data.",
+        "A restart would lose data, or end the migration.",
         _restart(Severity.CRITICAL),
         "Do not restart {who} of {cluster}: {kind}. `kraftgate hazards` has the evidence and the"
         " way out.",
         "hazard",
         "blocks",
         "broker",
+        own_words={
+            HazardKind.CONTROLLER_ENDS_MIGRATION: (
+                "Stop or restart no controller of {cluster} except the one that `kraftgate hazards`"
+                " names: {kind}. The next election may finalize the migration, and that cannot be"
+                " undone. Until that controller is back, restart no broker."
+            )
+        },
     ),
     # A broker that restarts into its next mode returns sooner.
     on_hazards(

@@ -21,13 +21,15 @@ _SECONDS_MS: Final = 1000
 
 def _asks(rule: Rule, view: View) -> Iterator[Alert]:
     execution = view.execution
-    if execution is None or execution.checkpoint is None or execution.asks is None:
+    if execution is None or execution.asks is None:
+        return
+    if execution.checkpoint is None and execution.outcome is not None and not execution.turn:
         return
     yield rule.alert(
         view,
         f"The migration of {view.cluster} waits at {execution.whereabouts} until an operator"
-        " decides whether its step is done or is repeated.",
-        labels={"checkpoint": execution.checkpoint},
+        " decides how it continues.",
+        labels={"checkpoint": execution.checkpoint or "unknown"},
         details=(execution.asks,),
     )
 
@@ -73,7 +75,7 @@ _EXECUTION: Final = (
         name="KraftgateStepNeedsDecision",
         severity=Severity.CRITICAL,
         for_ms=30 * _SECONDS_MS,
-        summary="A step of the runbook failed, or its result is unknown.",
+        summary="A step of the runbook failed, or does not continue without an operator.",
         find=_asks,
         is_resolved=_is_resolved,
     ),
@@ -116,12 +118,14 @@ class AlertState:
         active_since_ms: since when it is active; None: it is pending.
         is_known: whether its condition held at this tick; False: stale data may hide that it is
             resolved.
+        held_ms: when its condition last held; None: unknown, an earlier process recorded it.
     """
 
     alert: Alert
     found_ms: int
     active_since_ms: int | None
     is_known: bool = True
+    held_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +166,7 @@ def advance(before: AlertStates, view: View) -> AlertStates:
         if active_since_ms is None and now_ms - was.found_ms >= alert.for_ms:
             active_since_ms = now_ms
         after[alert.fingerprint] = replace(
-            was, alert=alert, active_since_ms=active_since_ms, is_known=True
+            was, alert=alert, active_since_ms=active_since_ms, is_known=True, held_ms=now_ms
         )
     after |= _left(before, after, view)
     return AlertStates(at_ms=now_ms, all=after)
@@ -177,8 +181,12 @@ def _left(
         for fingerprint, was in before.all.items()
         if fingerprint not in found
         and was.active_since_ms is not None
-        and not all(rule.is_resolved(view, was.alert.labels) for rule in _rules_of(was.alert))
+        and not _is_over(was, was.active_since_ms if was.held_ms is None else was.held_ms, view)
     }
+
+
+def _is_over(was: AlertState, held_ms: int, view: View) -> bool:
+    return all(rule.is_over(view, was.alert.labels, held_ms) for rule in _rules_of(was.alert))
 
 
 def _rules_of(alert: Alert) -> Iterator[Rule]:

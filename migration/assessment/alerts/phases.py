@@ -1,6 +1,6 @@
 """Alerts on the phases of the migration and on its hazards."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from migration.assessment.alerts.alert import Alert, Rule, on_hazards
@@ -12,6 +12,7 @@ from migration.values.durations import counted_text
 from migration.values.severity import Severity
 
 UNREGISTERED_MS: Final = 3_600_000
+COPY_MS: Final = 900_000
 HYBRID_MS: Final = 86_400_000
 _SECONDS_MS: Final = 1000
 _MINUTE_MS: Final = 60_000
@@ -20,48 +21,74 @@ _MINUTE_MS: Final = 60_000
 def _not_registered(rule: Rule, view: View) -> Iterator[Alert]:
     if view.summary.known_phase is not Phase.PRE_MIGRATION or not is_log_current(view):
         return
-    registered = [
+    registered = _registered_ms(view)
+    words = (
+        "{cluster} is in pre-migration, and no broker registered for the migration {age}. The"
+        " copy begins when all brokers have registered."
+    )
+    yield from _lasting(
+        rule, view, max(registered, default=view.phase_began_ms), UNREGISTERED_MS, words
+    )
+
+
+def _registered_ms(view: View) -> list[int]:
+    return [
         each.registered_ms
         for each in view.summary.brokers
         if each.epoch is not None and each.registered_ms is not None
     ]
-    since_ms = max(registered, default=view.phase_began_ms)
-    if since_ms is None or view.log_now_ms - since_ms <= UNREGISTERED_MS:
+
+
+def _lasting(
+    rule: Rule, view: View, since_ms: int | None, limit_ms: int, words: str
+) -> Iterator[Alert]:
+    """Yield the alert if its condition has held for longer; `words` has `{cluster}` and `{age}`.
+
+    Without `since_ms` the time counts from the metadata snapshot that showed the phase, and without
+    one from the first tick with it.
+    """
+    bound_ms = view.phase_seen_ms if since_ms is None else since_ms
+    held_ms = None if bound_ms is None else view.log_now_ms - bound_ms
+    if held_ms is not None and held_ms <= limit_ms:
         return
-    age = counted_text(view.log_now_ms - since_ms)
+    age = "since before Kraftgate first saw it"
+    if held_ms is not None:
+        age = f"for{' at least' if since_ms is None else ''} {counted_text(held_ms)}"
     yield rule.alert(
         view,
-        description=(
-            f"{view.cluster} is in pre-migration, and no broker registered for the migration for"
-            f" {age}. The copy begins when all brokers have registered."
-        ),
+        description=words.format(cluster=view.cluster, age=age),
         since_ms=since_ms,
+        bound_ms=None if since_ms is not None else bound_ms,
+        for_ms=limit_ms if held_ms is None else None,
     )
 
 
-def _hybrid(rule: Rule, view: View) -> Iterator[Alert]:
-    since_ms = view.phase_began_ms
-    if since_ms is None or view.summary.known_phase is not Phase.HYBRID or not is_log_current(view):
-        return
-    if view.log_now_ms - since_ms > HYBRID_MS:
-        age = counted_text(view.log_now_ms - since_ms)
-        yield rule.alert(
-            view,
-            description=(
-                f"{view.cluster} has been hybrid for {age}. Every broker in migration mode halts"
-                " when one of its log directories fails."
-            ),
-            since_ms=since_ms,
-        )
+def _too_long(
+    name: str, severity: Severity, summary: str, phase: Phase, limit_ms: int, words: str
+) -> Rule:
+    """Return the rule about a phase that lasts longer; `words`: as for `_lasting`."""
+
+    def find(rule: Rule, view: View) -> Iterator[Alert]:
+        if view.summary.known_phase is phase and is_log_current(view):
+            yield from _lasting(rule, view, view.phase_began_ms, limit_ms, words)
+
+    return Rule(
+        name=name,
+        severity=severity,
+        summary=summary,
+        find=find,
+        is_resolved=lambda view, _: _is_over(view, phase),
+    )
 
 
-def _is_resolved_in(phase: Phase) -> Callable[[View, Mapping[str, str]], bool]:
-    def is_resolved(view: View, labels: Mapping[str, str]) -> bool:  # noqa: ARG001
-        """Return whether the phase is known to be another one, or its start is known."""
-        timed = view.summary.phase is not phase or view.phase_began_ms is not None
-        return log_decides(view) and timed
+def _is_over(view: View, phase: Phase, *, is_dated: bool = False) -> bool:
+    """Return whether an alert that a phase lasts is over.
 
-    return is_resolved
+    A new store may not know when the phase began; then the alert may still be due. `is_dated`: its
+    time counts from something else, which is known.
+    """
+    is_dated |= view.summary.phase is not phase or view.phase_began_ms is not None
+    return log_decides(view) and is_dated
 
 
 def _forbids_finalizing(view: View, hazard: Hazard) -> bool:
@@ -77,14 +104,27 @@ RULES: Final = (
         severity=Severity.WARNING,
         summary="The migration waits for brokers to register, and none registers.",
         find=_not_registered,
-        is_resolved=_is_resolved_in(Phase.PRE_MIGRATION),
+        is_resolved=lambda view, _: _is_over(
+            view, Phase.PRE_MIGRATION, is_dated=bool(_registered_ms(view))
+        ),
     ),
-    Rule(
-        name="KraftgateHybridTooLong",
-        severity=Severity.WARNING,
-        summary="Brokers have been in migration mode for too long after the copy.",
-        find=_hybrid,
-        is_resolved=_is_resolved_in(Phase.HYBRID),
+    _too_long(
+        "KraftgateCopyTooLong",
+        Severity.CRITICAL,
+        "The copy from ZooKeeper does not end, and no controller elects leaders meanwhile.",
+        Phase.COPYING,
+        COPY_MS,
+        "{cluster} has been copying its metadata from ZooKeeper {age}. Until the copy ends,"
+        " no controller elects leaders: a broker that stops makes partitions unavailable.",
+    ),
+    _too_long(
+        "KraftgateHybridTooLong",
+        Severity.WARNING,
+        "Brokers have been in migration mode for too long after the copy.",
+        Phase.HYBRID,
+        HYBRID_MS,
+        "{cluster} has been hybrid {age}. Every broker in migration mode halts when one of"
+        " its log directories fails.",
     ),
     on_hazards(
         "KraftgateDualWriteStuck",

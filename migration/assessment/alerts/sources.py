@@ -9,7 +9,11 @@ from typing import Final
 
 from migration.assessment.alerts.alert import Alert, Rule
 from migration.assessment.conditions import DataSource, View
-from migration.assessment.conditions.authority import is_source_current, was_read
+from migration.assessment.conditions.authority import (
+    controllers_stop,
+    is_source_current,
+    was_read,
+)
 from migration.assessment.data_source import FOLLOWED
 from migration.image.summary import Phase
 from migration.values.severity import Severity
@@ -45,8 +49,7 @@ def _stale(view: View) -> Iterator[DataSource]:
 
 
 def _log_stale(rule: Rule, view: View) -> Iterator[Alert]:
-    gone = view.summary.known_phase is Phase.ROLLED_BACK
-    if DataSource.METADATA_LOG not in _stale(view) or gone:
+    if DataSource.METADATA_LOG not in _stale(view) or _is_log_over(view):
         return
     yield _stale_alert(
         rule,
@@ -55,6 +58,11 @@ def _log_stale(rule: Rule, view: View) -> Iterator[Alert]:
         f"What Kraftgate knows of {view.cluster} from the metadata log is stale. Take no step"
         " until it is current.",
     )
+
+
+def _is_log_over(view: View) -> bool:
+    """Return whether a rollback ends the metadata log, or has ended it."""
+    return view.summary.known_phase is Phase.ROLLED_BACK or controllers_stop(view)
 
 
 def _other_stale(rule: Rule, view: View) -> Iterator[Alert]:
@@ -83,7 +91,7 @@ def _is_resolved(view: View, labels: Mapping[str, str]) -> bool:
     """Return whether the source is current again, or no longer needed."""
     if is_source_current(view, DataSource(labels["source"])) is not False:
         return True
-    return view.summary.known_phase is Phase.ROLLED_BACK
+    return _is_log_over(view)
 
 
 RULES: Final = (

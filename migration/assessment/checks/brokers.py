@@ -25,10 +25,13 @@ from migration.metadata.versions import (
 from migration.observed.log_dirs import FAILURE_TIMEOUT, FAILURE_TIMEOUT_MS
 from migration.observed.probed import (
     LISTENER_SETTINGS,
+    LOG_DIR_SETTINGS,
     QUORUM_SETTINGS,
+    UNCLEAN,
     Broker,
     Facts,
     Unknown,
+    log_dirs_of,
 )
 from migration.values.paths import is_same
 
@@ -42,6 +45,7 @@ SETTINGS: Final = (
     PROTOCOL,
     "alter.config.policy.class.name",
     "authorizer.class.name",
+    "broker.id",
     "broker.id.generation.enable",
     _SESSION_TIMEOUT,
     "control.plane.listener.name",
@@ -50,13 +54,12 @@ SETTINGS: Final = (
     "create.topic.policy.class.name",
     *LISTENER_SETTINGS,
     FAILURE_TIMEOUT,
-    "log.dir",
-    "log.dirs",
+    *LOG_DIR_SETTINGS,
     _METADATA_LOG_DIR,
     "password.encoder.secret",
     "process.roles",
     "reserved.broker.max.id",
-    "unclean.leader.election.enable",
+    UNCLEAN,
     "zookeeper.connect",
     "zookeeper.metadata.migration.enable",
     "zookeeper.set.acl",
@@ -174,9 +177,9 @@ def inter_broker_protocol(facts: Facts) -> Finding:
 def generated_ids(facts: Facts) -> Finding:
     """Check that no broker's id was generated: Kafka does not start it in migration mode."""
     found = [
-        f"broker {broker.id}: its id was generated"
+        f"broker {broker.id}: {why}"
         for broker, settings in known_settings(facts)
-        if _is_generated(broker, settings)
+        if (why := _generated(broker, settings))
     ]
     if found:
         fix = (
@@ -191,11 +194,18 @@ def generated_ids(facts: Facts) -> Finding:
     return satisfied("every broker's id is configured")
 
 
-def _is_generated(broker: Broker, settings: Mapping[str, str]) -> bool:
-    """Return whether an id is above those that can be configured while ids are generated."""
+def _generated(broker: Broker, settings: Mapping[str, str]) -> str | None:
+    """Return what shows that an id is not configured; None: it is.
+
+    The setting of a generated id stays -1. The id is above those that can be configured while ids
+    are generated.
+    """
+    if settings.get("broker.id") == "-1":
+        return "broker.id=-1"
     reserved = settings.get("reserved.broker.max.id", "")
     generates = settings.get("broker.id.generation.enable") != "false"
-    return generates and reserved.isdecimal() and broker.id > int(reserved)
+    above = generates and reserved.isdecimal() and broker.id > int(reserved)
+    return "its id was generated" if above else None
 
 
 @check(
@@ -237,9 +247,7 @@ def metadata_log_dir(facts: Facts) -> Finding:
         f"broker {broker.id}: {_METADATA_LOG_DIR}={path}, but the log directory {other}"
         for broker, settings in known_settings(facts)
         if (path := settings.get(_METADATA_LOG_DIR))
-        for other in map(
-            str.strip, (settings.get("log.dirs") or settings.get("log.dir", "")).split(",")
-        )
+        for other in log_dirs_of(settings)
         if is_same(path, other) and path != other
     ]
     missing = unknown_settings(facts)
@@ -302,14 +310,19 @@ def restart_settings(facts: Facts) -> Finding:
     for broker, settings in known_settings(facts):
         if settings.get("controlled.shutdown.enable") == "false":
             found.append(f"broker {broker.id}: controlled.shutdown.enable=false")
-        if settings.get("unclean.leader.election.enable") == "true":
-            found.append(f"broker {broker.id}: unclean.leader.election.enable=true")
+        if settings.get(UNCLEAN) == "true":
+            found.append(f"broker {broker.id}: {UNCLEAN}=true")
+    topics, missing = facts.topics, unknown_settings(facts)
+    if isinstance(topics, Unknown) or isinstance(topics.min_isr, Unknown):
+        missing.append("the settings of the topics")
+    else:
+        found += [f"topic {each}: {UNCLEAN}=true" for each in sorted(topics.unclean)]
     if found:
         fix = (
             "set them to Kafka's defaults for the window: a restart then moves leaders away"
             " first, and no leader that was behind loses acknowledged records"
         )
         return warned("restarts are less safe than necessary", *found, fix=fix)
-    if missing := unknown_settings(facts):
+    if missing:
         return missing_data(*missing, fix=SEE_BROKERS)
     return satisfied("restarts move leaders away first and elect only replicas in sync")

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from migration.assessment.finding import Finding, Verdict, skipped, unknown
-from migration.observed.probed import Facts, Quorum, Unknown
+from migration.observed.facts import ZnodeSeen
+from migration.observed.probed import Facts, Quorum, Unknown, ZooKeeper
+from migration.observed.znodes import CONTROLLER, MIGRATION
+from migration.observed.zookeeper import ZooKeeperImage, observe
 from migration.values.severity import Severity
 
 
@@ -83,6 +86,26 @@ def quorum_of(facts: Facts) -> Quorum | None:
     return max(known, key=lambda quorum: quorum.epoch, default=None)
 
 
+def image_of(found: ZooKeeper) -> ZooKeeperImage:
+    """Return the two znodes as `kraftgate run` reads them."""
+    image = ZooKeeperImage()
+    for path, data in ((CONTROLLER, found.controller), (MIGRATION, found.migration)):
+        if data is not None:
+            image, _ = observe(image, ZnodeSeen(0, path, data, 0, 0, 0, 0))
+    return image
+
+
+def kraft_holder(facts: Facts) -> int | None:
+    """Return the KRaft controller that holds /controller; None: none does, or it is unknown.
+
+    Where one does, its quorum exists, even if no controller answers.
+    """
+    if isinstance(facts.zookeeper, Unknown):
+        return None
+    holder = image_of(facts.zookeeper).controller
+    return holder.id if holder is not None and holder.is_kraft else None
+
+
 def silent_controllers(facts: Facts) -> list[str]:
     """Return a line for each controller that does not answer or is not polled."""
     silent = [
@@ -132,10 +155,12 @@ SEE_TOPICS: Final = "see topics-visible: this check needs the same data"
 GRANT: Final = "grant DESCRIBE and DESCRIBE_CONFIGS on CLUSTER"
 
 
-def no_brokers(facts: Facts) -> Finding | None:
+def no_brokers(facts: Facts, fix: str = SEE_BROKERS) -> Finding | None:
     """Return a finding if no broker returned data; None: one did."""
     if isinstance(facts.topics, Unknown):
-        return missing_data(facts.topics.why, fix=SEE_BROKERS)
+        return missing_data(facts.topics.why, fix=fix)
+    if not facts.brokers:  # one that has just started knows no broker yet
+        return missing_data("the brokers' metadata names no broker", fix=fix)
     return None
 
 
@@ -144,13 +169,13 @@ def phase_without_quorum(facts: Facts) -> Finding | None:
 
     The finding is `unknown` if one exists but cannot be queried.
     """
-    if not facts.controllers:
-        return skipped("the configuration names no controllers: nothing to check yet")
-    if not facts.has_controllers:
-        return skipped("no controller answers: that is normal before they are provisioned")
-    if not facts.answering:
+    if facts.answering:
+        return None
+    if facts.has_controllers or kraft_holder(facts) is not None:
         return missing_data("no controller can be queried", fix=SEE_QUORUM)
-    return None
+    if facts.controllers:
+        return skipped("no controller answers: that is normal before they are provisioned")
+    return skipped("the configuration names no controllers: nothing to check yet")
 
 
 Judge: TypeAlias = Callable[[Facts], Finding]

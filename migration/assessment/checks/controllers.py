@@ -26,7 +26,7 @@ from migration.assessment.checks.check import (
 )
 from migration.assessment.checks.phase import nothing_copied
 from migration.assessment.checks.quorum import ASK
-from migration.assessment.finding import Finding, satisfied, skipped, violated, warned
+from migration.assessment.finding import Finding, Verdict, satisfied, skipped, violated, warned
 from migration.metadata.versions import (
     JBOD_LEVEL,
     JBOD_NAME,
@@ -218,12 +218,12 @@ def authorizer_agrees(facts: Facts) -> Finding:
         " the controllers, and on the brokers in KRaft mode, with the same super.users;"
         " AclAuthorizer needs ZooKeeper and does not start in KRaft mode"
     )
-    known = list(controller_settings(facts))
-    if not known:
-        return warned("the controllers will need an authorizer", *lines, fix=fix)
+    if (phase := phase_without_quorum(facts)) is not None:
+        will = warned("the controllers will need an authorizer", *lines, fix=fix)
+        return phase if phase.verdict is Verdict.UNKNOWN else will
     bare = [
         f"controller {where}: none"
-        for where, settings in known
+        for where, settings in controller_settings(facts)
         if not settings.get("authorizer.class.name")
     ]
     if bare:

@@ -99,6 +99,7 @@ def _cluster_ids(facts: Facts) -> tuple[dict[str, str], list[str]]:
         known["the brokers"] = facts.topics.cluster_id
     else:
         missing.append("the brokers' cluster id")
+    known |= {f"broker at {address}": id_ for address, id_ in facts.bootstrap_ids.items()}
     zookeeper = facts.zookeeper
     in_zookeeper = None if isinstance(zookeeper, Unknown) else cluster_id_of(zookeeper.cluster_id)
     if in_zookeeper is not None:

@@ -229,7 +229,7 @@ def stray_logs(facts: Facts) -> Finding:
         fix = (
             "find out why they exist (a topic deleted while the broker was down, an aborted"
             " move) and check that they are not needed: in KRaft mode the broker treats them as"
-            " strays and deletes them"
+            " strays and renames their folders to ...-stray"
         )
         return warned(
             "logs on disk that the metadata does not assign to the broker",

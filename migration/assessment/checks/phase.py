@@ -9,8 +9,7 @@ each check applies, unless all brokers are in KRaft mode, or KRaft controllers l
 from collections.abc import Mapping
 from typing import Final
 
-from migration.assessment.checks.check import quorum_of, silent_controllers
-from migration.assessment.checks.takeover import image_of
+from migration.assessment.checks.check import image_of, quorum_of, silent_controllers
 from migration.image.summary import Mode, Phase
 from migration.observed.probed import Facts, Unknown
 
@@ -35,6 +34,11 @@ NOT_UNDER_WAY: Final[Mapping[str, str]] = {
     "dynamic-secrets": _COPIED + "the content of ZooKeeper was read for the copy",
 }
 """Checks with advice only for the time before the copy, and why they do not apply after it."""
+_READ_BY_THE_COPY: Final = frozenset(
+    {"znode-payloads", "dynamic-secrets", "topic-deletions-pending"}
+)
+"""Of these checks, those that apply until the copy is made: it may stop at what they find,
+or omit it."""
 
 
 def not_applicable(check: str, phase: Phase | None) -> str | None:
@@ -43,7 +47,9 @@ def not_applicable(check: str, phase: Phase | None) -> str | None:
         return None
     if phase in OVER:
         return OVER[phase]
-    return NOT_UNDER_WAY.get(check) if phase in UNDER_WAY else None
+    if phase not in UNDER_WAY or (phase is Phase.COPYING and check in _READ_BY_THE_COPY):
+        return None
+    return NOT_UNDER_WAY.get(check)
 
 
 def phase_of(facts: Facts) -> Phase | None:

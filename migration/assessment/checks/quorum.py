@@ -9,6 +9,7 @@ from typing import Final
 from migration.assessment.checks.check import (
     at_endpoint,
     check,
+    kraft_holder,
     listed,
     missing_data,
     phase_without_quorum,
@@ -25,12 +26,22 @@ ASK: Final = "check that controllers.bootstrap names every controller and that e
 @check("quorum-reachable", "A quorum of controllers answers")
 def quorum_reachable(facts: Facts) -> Finding:
     """Check that a majority of the voters answers and one of them leads."""
+    holder = kraft_holder(facts)
+    if not facts.controllers and holder is not None:
+        return missing_data(
+            f"/controller names KRaft controller {holder}, and the configuration none",
+            fix="set controllers.bootstrap to the addresses of all controllers",
+        )
     if not facts.controllers:
         return skipped(
             "the configuration names no controllers: nothing to check yet",
             fix="once they are provisioned, set controllers.bootstrap and run preflight again",
         )
     silent = silent_controllers(facts)
+    if not facts.has_controllers and holder is not None:
+        what = f"KRaft controller {holder} holds /controller, and no controller answers"
+        fix = "read their logs for the cause, and start the same ones again with their own disks"
+        return violated(what, *silent, fix=fix)
     if not facts.has_controllers:
         fix = "provision or start them, and run preflight again before you restart the first broker"
         return warned("no controller answers yet", *silent, fix=fix)

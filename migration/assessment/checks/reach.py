@@ -16,8 +16,8 @@ from migration.observed.probed import Facts, Topics, Unknown
 @check("brokers-reachable", "Every broker answers")
 def brokers_reachable(facts: Facts) -> Finding:
     """Check that each known broker answers on its listener, and answers each request."""
-    if isinstance(facts.topics, Unknown):
-        return missing_data(facts.topics.why, fix=REACH_BROKERS)
+    if (missing := no_brokers(facts, REACH_BROKERS)) is not None:
+        return missing
     silent = unknowns((f"broker {broker.id}", broker.release) for broker in facts.brokers)
     if silent:
         return missing_data(

@@ -7,16 +7,15 @@ from migration.assessment.checks.check import (
     SEE_QUORUM,
     SEE_ZOOKEEPER,
     check,
+    image_of,
     missing_data,
     quorum_of,
 )
 from migration.assessment.finding import Finding, Verdict, satisfied, violated, warned
 from migration.assessment.hazards.phases import left_behind
-from migration.observed.facts import ZnodeSeen
-from migration.observed.probed import Facts, Unknown, ZooKeeper
+from migration.observed.probed import Facts, Unknown
 from migration.observed.znode_codec import MigrationZnode
-from migration.observed.znodes import CONTROLLER, MIGRATION
-from migration.observed.zookeeper import ZooKeeperImage, observe
+from migration.observed.zookeeper import ZooKeeperImage
 
 _CLEAR: Final = (
     "stop the controllers, check that no broker needs the old quorum, and delete /migration"
@@ -63,10 +62,16 @@ def _copied(facts: Facts, image: ZooKeeperImage, found: MigrationZnode) -> Findi
     if quorum is None and quorum_checks.quorum_reachable.judge(facts).verdict is Verdict.UNKNOWN:
         return missing_data("the quorum that leads", fix=SEE_QUORUM)
     if quorum is None:
-        evidence.append(f"/controller: KRaft controller {holder.id}, and no quorum leads")
+        does = "leads" if facts.answering else "answers"
+        evidence.append(f"/controller: KRaft controller {holder.id}")
+        evidence.append(f"none of the configured controllers {does}")
         return violated(
             "a migration is in progress, and its quorum does not answer", *evidence, fix=_AWAITED
         )
+    if quorum.high_watermark is None:
+        # A majority has not fetched in the new epoch yet: the log may end after any offset.
+        fix = "run preflight again in a moment; if this remains, start a majority of the voters"
+        return missing_data("the end of the quorum's log", fix=fix)
     if quorum.high_watermark < found.offset or found.controller_id not in quorum.voters:
         voters = ", ".join(map(str, quorum.voters))
         whose = f"the running quorum's log ends at {quorum.high_watermark}, voters {voters}"
@@ -117,15 +122,6 @@ def controller_elected(facts: Facts) -> Finding:
             fix="wait for an election, or find out why there is none",
         )
     return satisfied(f"broker {holder.id}, controller epoch {epoch.decode()}")
-
-
-def image_of(found: ZooKeeper) -> ZooKeeperImage:
-    """Return the two znodes as `kraftgate run` reads them."""
-    image = ZooKeeperImage()
-    for path, data in ((CONTROLLER, found.controller), (MIGRATION, found.migration)):
-        if data is not None:
-            image, _ = observe(image, ZnodeSeen(0, path, data, 0, 0, 0, 0))
-    return image
 
 
 def _shown(raw: bytes | None) -> str:

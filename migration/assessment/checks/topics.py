@@ -127,9 +127,9 @@ def topic_deletions_pending(facts: Facts) -> Finding:
     pending = facts.zookeeper.deletions
     if pending:
         fix = (
-            "let the deletions complete: restore the brokers and directories with replicas of"
-            " these topics, and check that delete.topic.enable is not false. The copy skips such"
-            " topics, and their logs remain as strays"
+            "before the controllers take over, let the deletions complete: restore the brokers and"
+            " directories with replicas of these topics, and check that delete.topic.enable is not"
+            " false. The copy skips such topics, and their logs remain as strays"
         )
         found = [f"/admin/delete_topics/{topic}" for topic in pending]
         return violated(f"topics that wait for deletion: {len(pending)}", *found, fix=fix)

@@ -3,7 +3,11 @@
 from collections.abc import Iterator
 from typing import Final
 
-from migration.assessment.checks.brokers import controller_settings, known_settings
+from migration.assessment.checks.brokers import (
+    controller_settings,
+    known_settings,
+    unknown_settings,
+)
 from migration.assessment.checks.check import (
     REACH_ZOOKEEPER,
     SEE_BROKERS,
@@ -11,16 +15,18 @@ from migration.assessment.checks.check import (
     at_endpoint,
     check,
     missing_data,
+    phase_without_quorum,
     silent_controllers,
     unknowns,
     worse_first,
 )
 from migration.assessment.checks.quorum import ASK
-from migration.assessment.finding import Finding, satisfied, skipped, violated, warned
+from migration.assessment.finding import Finding, Verdict, satisfied, skipped, violated, warned
 from migration.observed.probed import Facts, Unknown
 from migration.values.secret_settings import is_sensitive
 
 _OLDEST: Final = (3, 5)
+_ENCODER: Final = "password.encoder.secret"
 _MAY_READ: Final = (
     "give Kraftgate the brokers' ZooKeeper credentials (`security`), or check these znodes yourself"
 )
@@ -159,7 +165,11 @@ def zookeeper_lock(facts: Facts) -> Finding:
 
 @check("dynamic-secrets", "The controllers can decrypt the secrets")
 def dynamic_secrets(facts: Facts) -> Finding:
-    """Check that /config/brokers has no encrypted value that the controllers could not read."""
+    """Check that /config/brokers has no encrypted value that the controllers could not read.
+
+    Kafka closes these znodes to other clients where `zookeeper.set.acl` is true. Then the brokers'
+    settings show whether they may have one (DynamicBrokerConfig.passwordEncoder).
+    """
     if isinstance(facts.zookeeper, Unknown):
         return missing_data(facts.zookeeper.why, fix=SEE_ZOOKEEPER)
     found = [
@@ -168,28 +178,41 @@ def dynamic_secrets(facts: Facts) -> Finding:
         for key in keys
         if is_sensitive(key)
     ]
-    if facts.zookeeper.closed:
-        lines = [f"{path}: {why}" for path, why in facts.zookeeper.closed]
-        return missing_data(*lines, fix=_MAY_READ)
-    if not found:
+    closed = [f"{path}: {why}" for path, why in facts.zookeeper.closed]
+    if not found and not closed:
         return skipped("no secret was set dynamically")
+    if not found and _cannot_encrypt(facts):
+        return skipped(f"no broker has {_ENCODER}, so none can set a secret dynamically")
+    have = "have" if found else "may have"
+    said = f"dynamic configurations in ZooKeeper {have} encrypted secrets"
+    fix = (
+        f"give each controller the brokers' {_ENCODER}: without it the copy takes the encrypted"
+        " text as the password"
+    )
+    if (phase := phase_without_quorum(facts)) is not None:
+        will = warned(said, *worse_first(found, closed + silent_controllers(facts)), fix=fix)
+        return phase if phase.verdict is Verdict.UNKNOWN else will
     without = [
-        f"controller {where}: no password.encoder.secret"
+        f"controller {where}: no {_ENCODER}"
         for where, settings in controller_settings(facts)
-        if not settings.get("password.encoder.secret")
+        if not settings.get(_ENCODER)
     ]
     missing = silent_controllers(facts) + unknowns(
         (f"the settings of {one.endpoint}", one.settings) for one in facts.answering
     )
-    fix = (
-        "give each controller the brokers' password.encoder.secret: without it the copy takes the"
-        " encrypted text as the password"
-    )
-    said = "dynamic configurations in ZooKeeper have encrypted secrets"
     if without:
-        return violated(said, *worse_first(found + without, missing), fix=fix)
-    if not facts.answering:
-        return warned(said, *worse_first(found, missing), fix=fix)
+        return violated(said, *worse_first(found + without, closed + missing), fix=fix)
     if missing:
         return missing_data(*missing, fix=f"grant DESCRIBE_CONFIGS on CLUSTER, and {ASK}")
-    return satisfied(f"{len(found)} encrypted values, and every controller has the secret")
+    values = f"{len(found)} encrypted values" if found else "there may be encrypted values"
+    return satisfied(f"{values}, and every controller has {_ENCODER}", *worse_first([], closed))
+
+
+def _cannot_encrypt(facts: Facts) -> bool:
+    """Return whether every broker is known to have no secret to encrypt values with."""
+    known = [settings for _, settings in known_settings(facts)]
+    return (
+        bool(known)
+        and not unknown_settings(facts)
+        and not any(settings.get(_ENCODER) for settings in known)
+    )

@@ -85,6 +85,31 @@ def is_log_past(view: View) -> bool:
     return is_zookeeper_authoritative(view) and seen is not None and not seen.has_migration
 
 
+def is_nothing_copied(view: View) -> bool:
+    """Return whether ZooKeeper shows that no copy was made: /migration has none.
+
+    A KRaft controller holds /controller from the beginning of the copy on.
+    """
+    seen = zookeeper_of(view)
+    if seen is None or MIGRATION in seen.unreadable:
+        return False
+    if is_zookeeper_authoritative(view):
+        return seen.migration is None or not seen.migration.is_copied
+    is_open = seen.migration is not None and not seen.migration.is_copied
+    return view.summary.phase is Phase.COPYING and is_open and seen.migration_copied is None
+
+
+def controllers_stop(view: View) -> bool:
+    """Return whether a rollback stops the controllers, or has stopped them: the log then ends.
+
+    An execution knows its step. A rollback by hand stops them once no broker is in KRaft mode.
+    """
+    execution, summary = view.execution, view.summary
+    if execution is not None and not execution.outcome:
+        return execution.controllers_stop
+    return summary.rolls_back and all(each.mode is not Mode.KRAFT for each in summary.brokers)
+
+
 def authority_not_known(view: View) -> Finding | None:
     """Return a finding if the controller is unknown; None: known, or ZooKeeper was never read.
 
@@ -202,7 +227,10 @@ def hazards_not_known(
         broker: Only hazards of this broker; None: all.
         sources: The followed sources that count.
     """
-    found = reasons_not_known(view, (each for each in sources if in_use(view, each)))
+    needed = [each for each in sources if in_use(view, each)]
+    if subject in _OF_A_COPY and is_nothing_copied(view):
+        needed = [each for each in needed if each is not DataSource.METADATA_LOG]
+    found = reasons_not_known(view, needed)
     content = view.summary.content
     of_it = subject in (None, Action.FINALIZE, HazardKind.CONTENT_DIFFERS)
     if of_it and content.unreadable and in_use(view, DataSource.ZOOKEEPER):
@@ -211,7 +239,10 @@ def hazards_not_known(
         found += (f"{why} ({'; '.join(bounded(unread(content), content.unreadable))})",)
     elif of_it and subject is not None and zookeeper_of(view) is not None:
         found += _not_compared(view, content, "ZooKeeper's content")
-    if subject in _SHOWN_BY_PLACES and in_use(view, DataSource.LOG_DIRS):
+    by_places = subject in _SHOWN_BY_PLACES or (
+        subject == Action.RESTART and _moves_replicas(view, broker)
+    )
+    if by_places and in_use(view, DataSource.LOG_DIRS):
         found += _not_compared(view, view.summary.places, "the content of the disks")
     if subject in _SHOWN_BY_ZNODES:
         found += tuple(_znodes_not_known(view))
@@ -222,16 +253,32 @@ def hazards_not_known(
     return found
 
 
-def is_hazard_over(view: View, kind: str, broker: int | None) -> bool:
+def is_hazard_over(view: View, kind: str, broker: int | None, active_ms: int) -> bool:
     """Return whether an absent hazard has ended: all data that would show it is known.
 
-    An unconfigured source never showed the hazard, and JMX shows only a few kinds. `kind` may be
-    one that an earlier version recorded and this version does not know.
+    No source shows past damage again: only the store that existed when the hazard was active, at
+    `active_ms`, has the fact. An unconfigured source never showed the hazard, and JMX shows only a
+    few kinds. `kind` may be one that an earlier version recorded and this version does not know.
     """
     jmx = DataSource.JMX
-    of_jmx = kind not in set(HazardKind) or jmx in HazardKind(kind).sources
+    shown_by = HazardKind(kind).sources if kind in set(HazardKind) else ()
+    if not shown_by and (view.store_since_ms is None or view.store_since_ms > active_ms):
+        return False
+    of_jmx = kind not in set(HazardKind) or jmx in shown_by
     sources = [each for each in sorted(view.configured) if each is not jmx or of_jmx]
     return not hazards_not_known(view, kind, broker, sources=sources)
+
+
+def _moves_replicas(view: View, broker: int | None) -> bool:
+    """Return whether a broker that answers moves replicas, which may be misplaced already.
+
+    The disks of a broker that is down cannot be compared before it starts.
+    """
+    return any(
+        one.futures and one.unreachable is None
+        for id_, one in view.summary.broker_disks.items()
+        if broker in (None, id_)
+    )
 
 
 def _not_compared(view: View, compared: Compared, what: str) -> tuple[str, ...]:
@@ -266,6 +313,12 @@ _SHOWN_BY_PLACES: Final = (
     HazardKind.REPLICA_NOT_ON_DISK,
     HazardKind.REPLICA_MISPLACED,
 )
+_OF_A_COPY: Final = (
+    HazardKind.STALE_MIGRATION_ZNODE,
+    HazardKind.CONTENT_DIFFERS,
+    HazardKind.DUAL_WRITE_STUCK,
+)
+"""None of these exists before a copy, and then none needs the metadata log."""
 _SHOWN_BY_ZNODES: Final = (
     None,
     *Action,
@@ -346,8 +399,7 @@ def _dual_write_not_known(view: View) -> tuple[str, ...]:
     seen = zookeeper_of(view)
     if seen is None or view.summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE):
         return ()
-    led_since_ms = view.status(DataSource.METADATA_LOG).led_since_ms
-    why = writing_not_known(seen, view.now_ms, led_since_ms)
+    why = writing_not_known(seen, view.now_ms, view.status(DataSource.METADATA_LOG))
     return () if why is None else (why,)
 
 

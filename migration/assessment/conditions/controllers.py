@@ -32,7 +32,8 @@ def quorum_healthy(view: View) -> Finding:
     if quorum.leader is None:
         return waiting("no controller leads the quorum", *_unanswered(quorum))
     leads = f"controller {quorum.leader} leads in epoch {quorum.epoch}"
-    evidence = [leads, f"high watermark {quorum.high_watermark}", *map(_voter, quorum.voters)]
+    end = "unknown" if quorum.high_watermark is None else quorum.high_watermark
+    evidence = [leads, f"high watermark {end}", *map(_voter, quorum.voters)]
     now_ms = next((v.last_caught_up_ms for v in quorum.voters if v.id == quorum.leader), None)
     if now_ms is None:
         return unknown(f"{leads}, and does not report itself as a voter", *evidence)
@@ -89,6 +90,34 @@ def _unanswered(quorum: QuorumSeen) -> list[str]:
 
 
 @kind(
+    "Each configured controller answers, or no process listens at its address.",
+    requires=(_QUORUM,),
+)
+def controllers_answer(view: View) -> Finding:
+    """Evaluate whether it can be known later that each controller is stopped."""
+    quorum = view.quorum
+    if quorum is None or not (quorum.answering or quorum.refused or quorum.silent):
+        return unknown("no controller was polled")
+    if quorum.silent:
+        named = ", ".join(quorum.silent)
+        return waiting(f"no answer from {named}: {_if_off(quorum)}", *_unanswered(quorum))
+    return satisfied(f"{count(quorum.answering, 'controller')} answering", *_unanswered(quorum))
+
+
+def _if_off(quorum: QuorumSeen) -> str:
+    """Return how to continue without the silent controllers; one address must be left to poll."""
+    if not (quorum.answering or quorum.refused):
+        return (
+            "`controllers.bootstrap` must keep an address: start the host of one of them, and keep"
+            " its controller from starting (systemctl disable), so that it refuses connections"
+        )
+    return (
+        "if its host is certainly off, remove its address from `controllers.bootstrap` and start"
+        " `kraftgate run` again"
+    )
+
+
+@kind(
     "No process listens at the address of any configured controller, and none sends"
     " the metadata log any more.",
     requires=(_QUORUM,),
@@ -102,7 +131,8 @@ def controllers_stopped(view: View) -> Finding:
     if quorum.answering:
         return waiting(f"{count(quorum.answering, 'controller')} still answering")
     if quorum.silent:
-        return unknown("a controller that does not answer may still run", *_unanswered(quorum))
+        reason = f"a controller that does not answer may still run; {_if_off(quorum)}"
+        return unknown(reason, *_unanswered(quorum))
     reason = f"no process listens at {', '.join(quorum.refused)}"
     return _log_still_sent(view) or satisfied(reason)
 
@@ -110,7 +140,8 @@ def controllers_stopped(view: View) -> Finding:
 def _log_still_sent(view: View) -> Finding | None:
     """Return a finding if a controller may still send the metadata log; None: none does.
 
-    `controllers.bootstrap` does not name such a controller: the log is read from any of them.
+    `controllers.bootstrap` does not name such a controller: the log is read from the active
+    one, whichever it is.
     """
     if _LOG not in view.configured:
         return None

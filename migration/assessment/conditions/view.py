@@ -56,12 +56,14 @@ class SettingsSeen:
         modes: of the brokers that answered.
         silent: broker -> why it did not answer.
         listeners: broker -> its `LISTENER_SETTINGS`, for the texts of steps.
+        log_dirs: broker -> its log directories, in the order of its setting, likewise.
     """
 
     at_ms: int
     modes: Mapping[int, Mode]
     silent: Mapping[int, str] = field(default_factory=dict)
     listeners: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    log_dirs: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,21 +121,23 @@ class Execution:
 
     Attributes:
         at_ms: when the orchestrator recorded it.
-        checkpoint: None: the execution has ended.
+        checkpoint: None: the execution has ended, is between two, or is of another runbook than the
+            orchestrator has.
         outcome: how it ended; None: it is in progress.
         path: the rollback in progress; None: no rollback.
-        asks: the decision that an operator must make about its step; None: none.
+        asks: why it does not continue without an operator's decision; None: it needs none.
         violated: descriptions of its conditions that need an operator.
         place: where it is, "checkpoint 6 of 9, broker 2 of 3".
         turn: what an operator must do now, as a sentence; "": nothing.
         why: the cause of `turn`.
         commands: that `turn` needs, complete, the most likely first.
-        shown: the instructions, if `turn` is a step that is done by hand.
+        shown: the instructions, if `turn` is a step by hand that may be begun now.
         holds: why it does not continue, the most severe reason first.
         findings: of the guards or the gate.
         finalize_is_near: whether the checkpoint that finalizes is in progress or next; None: no
             checkpoint decides it.
         finalize_is_in_progress: whether that checkpoint is in progress or passed; None as above.
+        controllers_stop: whether its step that stops the controllers was begun, or is passed.
         in_zookeeper_mode: the brokers whose settings said so, with the time of that poll (ms).
     """
 
@@ -145,6 +149,7 @@ class Execution:
     violated: tuple[str, ...] = ()
     finalize_is_near: bool | None = None
     finalize_is_in_progress: bool | None = None
+    controllers_stop: bool = False
     place: str = ""
     turn: str = ""
     why: str = ""
@@ -157,11 +162,12 @@ class Execution:
     @property
     def whereabouts(self) -> str:
         """The checkpoint, with its place."""
-        return f"{self.checkpoint} ({self.place})" if self.place else str(self.checkpoint)
+        checkpoint = self.checkpoint or "an unknown checkpoint"
+        return f"{checkpoint} ({self.place})" if self.place else checkpoint
 
     def is_recent(self, now_ms: int) -> bool:
         """Return whether the orchestrator still records the execution."""
-        return now_ms - self.at_ms <= STALE_AFTER_MS
+        return abs(now_ms - self.at_ms) <= STALE_AFTER_MS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +179,7 @@ class View:
         not_current: a source -> why it is not current (stale, not configured, not polled yet); an
             absent source is current.
         configured: the followed sources in the configuration.
-        sources: the followed sources' own reports.
+        sources: the followed sources' own reports; absent: none.
         hazards: of `summary`, at `now_ms`; including those that are not due.
         topics: None: the brokers were not polled.
         settings: None: the brokers were not polled.
@@ -181,6 +187,9 @@ class View:
         preflight: None: the checks did not run.
         external: the results of the users' own conditions, by name.
         phase_began_ms: when the phase began; None: unknown.
+        phase_seen_ms: when a metadata snapshot showed the phase, which has lasted since then; None:
+            none did.
+        store_since_ms: when the store got its first event, by the wall clock; None: it has none.
         execution: None: no runbook is executed.
         satisfied_since_ms: since when all other conditions of the same gate have held without a
             break; None: they do not hold. For `soak`.
@@ -202,6 +211,8 @@ class View:
     preflight: PreflightSeen | None = None
     external: Mapping[str, Finding] = field(default_factory=dict)
     phase_began_ms: int | None = None
+    phase_seen_ms: int | None = None
+    store_since_ms: int | None = None
     execution: Execution | None = None
     satisfied_since_ms: int | None = None
     rolls_back: bool = False

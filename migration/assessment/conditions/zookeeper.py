@@ -101,8 +101,9 @@ def no_migration_znode(view: View) -> Finding:
 
 
 @kind(
-    "In hybrid or dual-write, ZooKeeper was written within the last 30 s, and no other"
-    " client changed the znodes that the controller's writes depend on.",
+    "In hybrid or dual-write, ZooKeeper was written within the last 30 s, or had all records of"
+    " the metadata log that are older; and no other client changed the znodes that the"
+    " controller's writes depend on.",
     requires=(_LOG,),
     may_use=frozenset({_ZOOKEEPER}),
 )
@@ -121,10 +122,10 @@ def dual_write_alive(view: View) -> Finding:
     if found is None:
         return violated(f"the phase is {phase}, and /migration does not exist")
     evidence = f"/migration: metadata offset {found.offset} of controller {found.controller_id}"
-    led_since_ms = view.status(_LOG).led_since_ms
-    if (why := writing_not_known(seen, view.now_ms, led_since_ms)) is not None:
+    log = view.status(_LOG)
+    if (why := writing_not_known(seen, view.now_ms, log)) is not None:
         return unknown(why, evidence)
-    if silence(seen, view.now_ms, led_since_ms) is not None:
+    if silence(seen, view.now_ms, log) is not None:
         limit = duration_text(BEACON_STALE_MS)
         return violated(f"ZooKeeper has not been written for more than {limit}", evidence)
     return satisfied("the KRaft controller writes to ZooKeeper", evidence)

@@ -25,11 +25,12 @@ from migration.observed.facts import ReplicaSeen
 from migration.observed.log_dirs import (
     FAILURE_TIMEOUT,
     FAILURE_TIMEOUT_MS,
-    NO_LAG,
+    NOT_CLEANED,
     BrokerDisks,
     CutOff,
     DirectoryMove,
     DisksImage,
+    behind,
     name,
 )
 from migration.values.evidence import capitalized, count
@@ -121,33 +122,51 @@ def _line(each: ReplicaSeen) -> str:
     return f"{name(each)}: {copies}, {each.bytes} bytes{end}"
 
 
-def halted_in_migration(disks: DisksImage, failed: Iterable[DirectoryFailed]) -> Iterator[Hazard]:
+def halted_in_migration(
+    summary: ClusterSummary,
+    disks: DisksImage,
+    failed: Iterable[DirectoryFailed],
+    *,
+    log_is_current: bool,
+) -> Iterator[Hazard]:
     """Yield the brokers that may have halted in migration mode because of a failed directory.
 
-    A failed directory halts such a broker and leaves no other trace. Kafka does not report why the
-    broker stopped (KAFKA-16431), so the cause is unknown until the directories are read on its
-    host.
+    A failed directory halts such a broker (KAFKA-16431). It names the directory only in its own
+    log, and neither ZooKeeper nor the controllers learn of it: the cause is unknown until the
+    directories are read on its host.
     """
     halted = {e.broker: e for e in failed if e.broker is not None and Channel.HALT in e.channels}
     for id_, each in halted.items():
         one = disks.brokers.get(id_, BrokerDisks(id=id_))
         unseen = [each.path for each in one.log_dirs if each.readable is None]
+        broker = summary.broker(id_)
+        is_fenced = log_is_current and broker is not None and broker.fenced
         yield Hazard(
             kind=HazardKind.HALTED_IN_MIGRATION,
             broker=id_,
             text=(
-                f"broker {id_} is down in migration mode, in which a failed log directory"
+                f"broker {id_} {_DOWN if is_fenced else _SILENT}, in which a failed log directory"
                 " halts a broker; whether its log directories are readable is unknown"
             ),
             evidence=tuple(f"not checked: {path}" for path in unseen)
             or ("not checked: its log directories, which it never described",),
-            way_out=(
-                "Before you start the broker, check each directory on its host: is it mounted,"
-                " are meta.properties and the partition folders readable, what do the broker's"
-                " log and the kernel's log report?"
+            way_out=("" if is_fenced else _FIRST)
+            + (
+                "Before you start the broker, check each directory on its host: the mount,"
+                " meta.properties, the partition folders, and what the broker's log and the"
+                " kernel's log report. There, grep 'Shutdown broker because' server.log names the"
+                " directory that halted it; without such a line, the broker stopped for another"
+                " reason or could not write it."
             ),
             since_ms=each.since_ms,
         )
+
+
+_DOWN: Final = "is down in migration mode"
+_SILENT: Final = "does not answer Kraftgate, and may be down: it is in migration mode"
+_FIRST: Final = (
+    "Check on its host whether the broker runs; if it does, restore Kraftgate's connection to it. "
+)
 
 
 def broker_shuts_down(
@@ -362,19 +381,19 @@ def future_replica_stuck(disks: DisksImage) -> Iterator[Hazard]:
                 "Find out who started the move. Check the throttle"
                 " (replica.alter.log.dirs.io.max.bytes.per.second), and the free space of the"
                 " target directory. To cancel the move, assign the replica's current directory"
-                " again (kafka-reassign-partitions.sh with `log_dirs`). If the replica has caught"
-                " up, restart the broker once no other hazard blocks it (KAFKA-16365, KAFKA-16297)."
+                " again (kafka-reassign-partitions.sh with `log_dirs`). After a cancellation"
+                f" {NOT_CLEANED}. If the replica has caught"
+                " up, restart the broker once no other hazard blocks it (KAFKA-16365, KAFKA-16297):"
+                " first stop the producers of these partitions that have no other in-sync replica,"
+                " because a broker that starts may replace the log with a copy that has fallen"
+                " behind (LogManager.recoverAbandonedFutureLogs)."
             ),
             since_ms=min(each.since_ms for each in stuck),
         )
 
 
 def _stuck(move: DirectoryMove) -> str:
-    lag = move.replica.lag
-    behind = f"{lag} messages behind" if lag > 0 else "caught up, not promoted"
-    if lag == NO_LAG:
-        behind = "its current replica is not online"
-    return f"{name(move.replica)} moves to {move.path}: {behind}"
+    return f"{name(move.replica)} moves to {move.path}: {behind(move.replica.lag)}"
 
 
 def directory_ids(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard]:

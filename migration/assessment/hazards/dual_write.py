@@ -17,6 +17,7 @@ from migration.assessment.hazards.hazard import Hazard, HazardKind
 from migration.image.summary import ClusterSummary, Phase
 from migration.observed.jmx import JmxImage
 from migration.observed.jmx_names import JmxName
+from migration.observed.source_status import SourceStatus
 from migration.observed.znodes import CONTROLLER, CONTROLLER_EPOCH
 from migration.observed.zookeeper import BEACON_STALE_MS, ZooKeeperImage
 from migration.values.durations import duration_text
@@ -51,7 +52,7 @@ def stuck(
     at_ms = now_ms if seen else _known_until_ms(zookeeper)
     stop = unwritable(zookeeper, at_ms)
     if stop is None and seen and currency.is_current(DataSource.METADATA_LOG):
-        stop = silence(zookeeper, now_ms, currency.led_since_ms)
+        stop = silence(zookeeper, now_ms, currency.log)
     if stop is not None:
         yield replace(stop, evidence=(*stop.evidence, *_lag(summary)))
 
@@ -80,36 +81,43 @@ def unwritable(zookeeper: ZooKeeperImage, at_ms: int) -> Hazard | None:
     return _emptied(zookeeper, at_ms) or _overtaken(zookeeper, at_ms)
 
 
-def silence(zookeeper: ZooKeeperImage, now_ms: int, led_since_ms: int | None) -> Hazard | None:
-    """Return a hazard if `/migration` was not written for `BEACON_STALE_MS`.
+def silence(zookeeper: ZooKeeperImage, now_ms: int, log: SourceStatus) -> Hazard | None:
+    """Return a hazard if `/migration` lacks a record that is older than `BEACON_STALE_MS`.
 
-    Call it only while ZooKeeper is current. None: there was a write, or
-    `writing_not_known` returns what is missing.
+    Call it only while ZooKeeper and the metadata log are current. None: there was a write, or there
+    is nothing to write, or `writing_not_known` returns what is missing.
     """
-    found = zookeeper.migration
+    found, due = zookeeper.migration, log.dual_write_due
     if found is None or now_ms - found.written_ms <= BEACON_STALE_MS:
         return None
-    if writing_not_known(zookeeper, now_ms, led_since_ms) is not None:
+    if writing_not_known(zookeeper, now_ms, log) is not None or due is None:
+        return None
+    # No controller wrote an offset that the log does not have, and none writes before the log has.
+    end = log.high_watermark
+    is_foreign = end is not None and found.offset >= end
+    if found.offset >= due and not is_foreign:
         return None
     age = duration_text(now_ms - found.written_ms)
+    evidence = f"/migration: last written up to metadata offset {found.offset}"
+    if is_foreign:
+        evidence += f", and the metadata log ends before offset {end}"
     return Hazard(
         kind=HazardKind.DUAL_WRITE_STUCK,
         text=f"ZooKeeper has not been written for {age}: {_UNSEEN}",
-        evidence=(f"/migration: last written up to metadata offset {found.offset}",),
-        way_out=_RESTART,
+        evidence=(evidence,),
+        way_out=_NOT_KNOWN if is_foreign else _RESTART,
+        elects=not is_foreign,
         since_ms=found.written_ms,
     )
 
 
-def writing_not_known(
-    zookeeper: ZooKeeperImage, now_ms: int, led_since_ms: int | None
-) -> str | None:
+def writing_not_known(zookeeper: ZooKeeperImage, now_ms: int, log: SourceStatus) -> str | None:
     """Return why it is unknown whether ZooKeeper is written; None: it is known.
 
     A write with a time in the future was observed before this host's clock was set back. Data that
     was read after a gap (a restart, a lost session) was written before it: a controller that writes
-    does so within `BEACON_STALE_MS`. Nobody writes while no controller leads (`led_since_ms`: since
-    when the present one has; None: unknown).
+    does so within `BEACON_STALE_MS`. Nobody writes while no controller leads (`led_since_ms`), or
+    while there is no record to write (`dual_write_due`), as without no-op records.
     """
     found, seen_ms = zookeeper.migration, zookeeper.seen_ms
     if found is not None and found.written_ms - now_ms > BEACON_STALE_MS:
@@ -119,8 +127,14 @@ def writing_not_known(
     what, limit = "whether ZooKeeper is written", duration_text(BEACON_STALE_MS)
     if seen_ms is None or now_ms - seen_ms <= BEACON_STALE_MS:
         return f"{what}: it was observed for less than {limit} without a gap"
-    if led_since_ms is not None and now_ms - led_since_ms <= BEACON_STALE_MS:
+    if log.led_since_ms is not None and now_ms - log.led_since_ms <= BEACON_STALE_MS:
         return f"{what}: the controller that leads was elected less than {limit} ago"
+    if log.dual_write_due is None:
+        return (
+            f"{what}: the metadata log was observed for less than {limit}, or the controller that"
+            " leads has written no record yet (without no-op records, it writes one when a setting"
+            " of a topic is changed)"
+        )
     return None
 
 
@@ -140,6 +154,7 @@ def _emptied(zookeeper: ZooKeeperImage, at_ms: int) -> Hazard | None:
         text=f"/migration {state}, so no controller writes to ZooKeeper: {_UNSEEN}",
         evidence=(f"/migration {state}; {last}",),
         way_out=way_out,
+        elects=was is not None,
         since_ms=None if was is None else was.written_ms,
     )
 
@@ -173,6 +188,7 @@ def _overtaken(zookeeper: ZooKeeperImage, at_ms: int) -> Hazard | None:
         ),
         evidence=(evidence,),
         way_out=_RESTART,
+        elects=True,
         since_ms=written_ms,
     )
 

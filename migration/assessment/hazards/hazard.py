@@ -88,7 +88,7 @@ class HazardKind(StrEnum):
     METADATA_VERSION = auto(), _CRITICAL, _MIGRATE, _LOG
     LOG_DIRS_NOT_REGISTERED = auto(), _CRITICAL, _FINALIZE, _LOG
     UNFENCED_EARLY = auto(), _WARNING, _RESTART, _LOG
-    REPLICA_MISPLACED = auto(), _WARNING, _FINALIZE, _DISKS
+    REPLICA_MISPLACED = auto(), _WARNING, (Action.FINALIZE, Action.RESTART), _DISKS
     REPLICA_NOT_IN_METADATA = auto(), _WARNING, _NOTHING, _DISKS
     FUTURE_REPLICA_STUCK = auto(), _WARNING, _NOTHING, _DISKS
     ONE_DIRECTORY_LEFT = auto(), _WARNING, _NOTHING, _DISKS
@@ -105,6 +105,7 @@ class Hazard:
         text: one sentence: the problem and its consequence.
         evidence: the named facts behind it; first an entry for each source that is not current.
         way_out: the remedy.
+        elects: whether the remedy restarts the active controller, so that another one is elected.
         since_ms: since when, as precisely as known.
         deadline_ms: when what it announces happens at the latest; None: it announces nothing.
         counted: number of facts; 0: all of them are in `evidence`.
@@ -123,6 +124,7 @@ class Hazard:
     counted: int = 0
     actions: tuple[Action, ...] | None = None
     is_due: bool = True
+    elects: bool = False
 
     @property
     def severity(self) -> Severity:

@@ -85,6 +85,7 @@ def _flat(
             f" one. Restart broker {node.id}, which then sends all of them again, only if that does"
             f" not help and `kraftgate hazards --before restart --broker {node.id}` exits with 0."
         ),
+        elects=True,
         since_ms=queue.since_ms,
     )
 

@@ -95,8 +95,9 @@ class BrokerState(BrokerRow):
         is_unfenced_early: held and unfenced.
         pending: replicas without a known directory; null, like `total`: unknown.
         eta: of a held broker.
+        held_since_ms: when the hold, or the last one, began.
         last_progress_ms: when a replica of a held broker last got a directory; before the first,
-            when it registered.
+            when the hold began.
         in_order: it needs no attention; one that has not migrated yet needs none.
         urgency: 0 is the most urgent; the terminal's order is by (urgency, id).
     """
@@ -108,6 +109,7 @@ class BrokerState(BrokerRow):
     pending: int | None
     total: int | None
     eta: EtaState | None
+    held_since_ms: Moment | None
     last_progress_ms: Moment | None
     in_order: bool
     urgency: int

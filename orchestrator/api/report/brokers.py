@@ -63,9 +63,13 @@ class BrokerAccount(Shape):
     mode: str = Field(description="At the end.")
     held: bool = Field(description="Whether it is held at the end.")
     fenced: bool
-    held_ms: int = Field(description="The sum of its holds.")
-    fenced_ms: int = Field(description="The sum of the times in which it was fenced.")
-    exposed_ms: int = Field(description="The sum of the times in which it was unfenced early.")
+    held_ms: int | None = Field(description="The sum of its holds; null: one is unknown.")
+    fenced_ms: int | None = Field(
+        description="The sum of the times in which it was fenced; null: one is unknown."
+    )
+    exposed_ms: int | None = Field(
+        description="The sum of the times in which it was unfenced early; null: one is unknown."
+    )
     assigned: int | None = Field(
         description="Pending replicas that got a directory; null: it is unknown."
     )

@@ -75,7 +75,9 @@ class CheckpointAccount(Shape):
     ended_at: Moment | None
     duration_ms: int | None = Field(description="null: unknown, because the clock was set back.")
     result: Result
-    by: tuple[str, ...] = Field(description="Who approved it, or skipped it.")
+    by: tuple[str, ...] = Field(
+        description="Whose approvals were in force, and who skipped it: one entry for each login."
+    )
     holds: tuple[Hold, ...] = Field(description="The longest first.")
     steps: tuple[StepRun, ...]
 

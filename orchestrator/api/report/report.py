@@ -137,6 +137,7 @@ class RunAccount(Span):
     version: str
     owner: str
     killed: bool = Field(description="It did not record its end.")
+    why: str = Field(description='The error that ended it; "": none is known.')
 
 
 class Happening(Shape):

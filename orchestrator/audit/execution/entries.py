@@ -136,7 +136,7 @@ class OrchestratorStarted(Body, kind=EntryKind.ORCHESTRATOR_STARTED):
 
 
 class OrchestratorEnded(Body, kind=EntryKind.ORCHESTRATOR_ENDED):
-    """The process ended normally; after a kill there is no such entry."""
+    """The process ended; after a kill there is no such entry."""
 
     owner: str
     reason: str

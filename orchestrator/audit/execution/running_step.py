@@ -36,7 +36,7 @@ class RunningStep(BaseModel):
         host: the host of that state directory.
         home: the id of that state directory; see `Home`.
         since_ms: when it was recorded.
-        ends_ms: when the hook must have ended: its timeout plus the time it gets to end.
+        ends_ms: when the hook should have ended: its timeout plus the time it gets to end.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -63,11 +63,6 @@ class RunningStep(BaseModel):
                 since_ms=0,
                 ends_ms=0,
             )
-
-    @property
-    def end_command(self) -> str:
-        """The command by which an operator records that its hook has ended."""
-        return f"kraftgate decide '{self.checkpoint}' --ended --reason ..."
 
     def words(self) -> str:
         """Return the step, where it began and until when it may run, as text."""

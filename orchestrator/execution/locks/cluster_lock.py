@@ -15,7 +15,7 @@ from orchestrator.config.models import ClusterEntry
 from orchestrator.config.targets import ensemble_of
 from orchestrator.errors import LockError
 from orchestrator.execution.locks.store_lock import Held, NotHeld, StoreLock
-from orchestrator.execution.locks.zookeeper_lock import ZooKeeperLock
+from orchestrator.execution.locks.zookeeper_lock import CONNECT_S_MAX, ZooKeeperLock
 from orchestrator.process.owner import Owner
 from orchestrator.run.reader import open_store
 
@@ -73,14 +73,20 @@ class ClusterLock:
         return fence
 
     def begin(self, step: RunningStep, *, has_zookeeper: bool) -> Held | NotHeld:
-        """Check the locks right before a step, and record for every host that it runs."""
-        here = self.check(has_zookeeper=has_zookeeper)
+        """Check the locks right before a step, and record for every host that it runs.
+
+        The loop of all clusters calls it, so it does not wait for a connection: ZooKeeper's client
+        goes on connecting, and a later tick finds the connection.
+        """
+        here = self.check(has_zookeeper=has_zookeeper, connect_s=0.0)
         if isinstance(here, NotHeld) or self._zookeeper is None or not has_zookeeper:
             return here
         return self._zookeeper.begin(step)
 
-    def check(self, *, has_zookeeper: bool) -> Held | NotHeld:
+    def check(self, *, has_zookeeper: bool, connect_s: float = CONNECT_S_MAX) -> Held | NotHeld:
         """Check the locks; the shared one is retaken if it was lost and is free.
+
+        Without a connection to ZooKeeper it waits up to `connect_s` seconds for one.
 
         If another orchestrator held it meanwhile, the next check finds it held: what was decided
         until now must be evaluated again.
@@ -91,7 +97,8 @@ class ClusterLock:
         found = self._zookeeper.check()
         if isinstance(found, NotHeld):
             try:
-                before, self._token = self._token, self._zookeeper.acquire()
+                again = self._zookeeper.acquire(connect_s=connect_s)
+                before, self._token = self._token, again
             except LockError as error:
                 return NotHeld(why="; ".join(dict.fromkeys((found.why, str(error)))))
             if self._token != before:

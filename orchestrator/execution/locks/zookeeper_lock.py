@@ -43,7 +43,7 @@ FENCE: Final = f"{HOME}/fence"
 LOCK: Final = f"{HOME}/lock"
 STEP: Final = f"{HOME}/step"
 _ATTEMPTS_MAX: Final = 20
-_CONNECT_S_MAX: Final = 15.0
+CONNECT_S_MAX: Final = 15.0
 
 
 @contextmanager
@@ -89,24 +89,25 @@ class ZooKeeperLock:
         self._reading: Pending[Znode] | None = None
 
     @_lock_errors()
-    def acquire(self, wait_s: float = 0.0) -> int:
+    def acquire(self, wait_s: float = 0.0, connect_s: float = CONNECT_S_MAX) -> int:
         """Take the lock, and return its token.
 
-        It waits up to `wait_s` seconds while another process holds the lock. A `wait_s` above 0 is
-        raised to twice the session timeout, if that is longer.
+        It waits up to `connect_s` seconds for a connection, and up to `wait_s` seconds while
+        another process holds the lock. A `wait_s` above 0 is raised to twice the session timeout,
+        if that is longer.
 
         Raises:
             LockHeld: another process holds it.
             LockError: ZooKeeper does not answer or rejects the request, or the chroot does not
                 exist.
         """
-        self._zookeeper.connect(_CONNECT_S_MAX)
+        self._zookeeper.connect(connect_s)
         if wait_s:
             wait_s = max(wait_s, 2 * self._zookeeper.session_timeout_s)
         deadline_s = time.monotonic() + wait_s
         attempts = 0
         while attempts < _ATTEMPTS_MAX:
-            self._zookeeper.connect(_CONNECT_S_MAX)
+            self._zookeeper.connect(connect_s)
             found = self._zookeeper.get(LOCK)
             if found is not None and not self._is_mine(found):
                 if time.monotonic() >= deadline_s:

@@ -18,7 +18,7 @@ from orchestrator.config.models import ClusterEntry
 from orchestrator.config.state_dir import not_followed
 from orchestrator.errors import ExecutionError
 from orchestrator.execution.approvals import this_person
-from orchestrator.execution.kept_runbook import kept_runbook, restore_words
+from orchestrator.execution.kept_runbook import kept_runbook, restore_words, set_words
 from orchestrator.hooks.runs import HookRuns
 from orchestrator.output.printing import echo
 from orchestrator.run.assessed import Assessor
@@ -215,14 +215,22 @@ def runbook_of(at: RequestContext, execution: ExecutionState | None) -> Loaded:
     """Return the cluster's runbook, which must be the one of the execution.
 
     Raises:
-        ExecutionError: none is configured, or it was changed since the execution began.
+        ExecutionError: none is configured, or another one, or it was changed since the execution
+            began.
         RunbookError: it cannot be used.
     """
     if at.entry.runbook is None:
         raise ExecutionError(f"no `runbook` is configured for {at.entry.name}")
     loaded = load(at.entry.runbook.file)
     if execution is not None and loaded.sha256 != execution.sha256:
-        restore = restore_words(loaded.path, kept_runbook(at.config.state_dir, execution.sha256))
+        kept = kept_runbook(at.config.state_dir, execution.sha256)
+        if loaded.runbook.name != execution.runbook:
+            raise ExecutionError(
+                f"{loaded.path} is the runbook {loaded.runbook.name}, and the execution is of"
+                f" {execution.runbook}: {set_words(execution.runbook, kept)}, and start `kraftgate"
+                " run` again"
+            )
+        restore = restore_words(loaded.path, execution.runbook, kept)
         raise ExecutionError(
             f"{loaded.path} was changed since this execution began: {restore}; or abort it"
             " (kraftgate abort) and begin a new one (kraftgate begin); gates that hold open again"

@@ -244,8 +244,10 @@ class Lab(LabData):
 
         def caught_up() -> bool:
             found = self.quorum()
-            return found is not None and all(
-                voter.log_end_offset >= found.high_watermark for voter in found.progress
+            return (
+                found is not None
+                and found.high_watermark is not None
+                and all(voter.log_end_offset >= found.high_watermark for voter in found.progress)
             )
 
         self._waiter.until(

@@ -103,9 +103,9 @@ class LabMembers(LabProcesses):
             self._start_together(stopped, self._start_zookeeper_server, _PEER_READY)
         if self._zookeeper is None:
             shell = ZooKeeperShell(self.zookeeper_connect)
+            self._closing.append(shell.close)
             shell.open()
             self._zookeeper = shell
-            self._closing.append(shell.close)
 
     def start_zookeeper_server(self, name: str) -> None:
         """Start one server of several, and wait until it follows or leads."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from orchestrator.lab.errors import LabError
-from orchestrator.lab.machine.home import SOCKET
+from orchestrator.lab.machine.home import SOCKET, is_claimed
 
 Message: TypeAlias = Mapping[str, Any]
 Progress: TypeAlias = Callable[[str], None]
@@ -139,11 +139,7 @@ def ask(home: Path, command: str, arguments: Message, progress: Progress) -> Mes
             with _short_address(home) as address:
                 connection.connect(address)
         except OSError as error:
-            raise LabError(
-                "no lab runs here",
-                where=str(home),
-                fix="Start one with kraftgate lab start, or name its home with --home.",
-            ) from error
+            raise _unreachable(home, error) from error
         try:
             connection.sendall(
                 json.dumps({"command": command, "arguments": arguments}).encode() + b"\n"
@@ -155,6 +151,19 @@ def ask(home: Path, command: str, arguments: Message, progress: Progress) -> Mes
                 where=str(home),
                 fix="Look at the terminal of its kraftgate lab start.",
             ) from error
+
+
+def _unreachable(home: Path, error: OSError) -> LabError:
+    if isinstance(error, PermissionError):
+        what = f"the lab here cannot be reached: {error.strerror}"
+        fix = "Run this as the user of its kraftgate lab start, or name another home with --home."
+    elif is_claimed(home):
+        what = "the lab here accepts no commands: it is starting or stopping"
+        fix = "Wait until its kraftgate lab start prints that the lab is ready, and retry."
+    else:
+        what = "no lab runs here"
+        fix = "Start one with kraftgate lab start, or name its home with --home."
+    return LabError(what, where=str(home), fix=fix)
 
 
 def _answer(connection: socket.socket, progress: Progress) -> Message:

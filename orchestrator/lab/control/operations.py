@@ -66,7 +66,8 @@ class Operations:
 def _status(lab: Lab, _: Message, __: Progress) -> Message:
     quorum = lab.quorum()
     has_zookeeper = any(lab.was_started(name) for name in lab.zookeeper_names)
-    offset = lab.zookeeper.copied_offset() if lab.zookeeper_answers else -1
+    answers = lab.zookeeper_answers
+    offset = lab.zookeeper.copied_offset() if answers else -1
     try:
         cluster_id = lab.cluster_id
     except WrongStateError:
@@ -75,6 +76,7 @@ def _status(lab: Lab, _: Message, __: Progress) -> Message:
         "home": str(lab.home),
         "cluster_id": cluster_id,
         "zookeeper": lab.zookeeper_connect if has_zookeeper else None,
+        "zookeeper_answers": answers,
         "brokers": lab.broker_bootstrap,
         "controllers": lab.controller_bootstrap,
         "active_controller": quorum.leader if quorum else None,

@@ -13,7 +13,11 @@ from streams.state.files import replace_file, try_lock
 MARKER = "kraftgate-lab"
 CONFIG = "kraftgate.yaml"
 SOCKET = "control.sock"
-_MEND = "Choose another --home; an old lab's is replaced with --fresh."
+_CHOOSE = "Choose another --home."
+_PROBE_S_MAX = 0.5
+
+_SEPARATORS = frozenset(",\r\n")
+"""Kafka splits log.dirs at commas, without a way to escape one, and a properties file at lines."""
 
 
 def claim_home(home: Path) -> IO[str]:
@@ -23,23 +27,39 @@ def claim_home(home: Path) -> IO[str]:
         The handle with its lock: closing it releases the home.
 
     Raises:
-        LabError: It is not empty or not a directory.
+        LabError: It is not empty or not a directory, or has a path that Kafka cannot use.
     """
+    if set(str(home)) & _SEPARATORS:
+        raise LabError(
+            "the home's path has a comma or a line end, where Kafka would split it",
+            where=str(home),
+            fix="Choose another --home (or TMPDIR, without --home).",
+        )
     try:
         home.mkdir(parents=True, exist_ok=True)
         if any(home.iterdir()):
-            raise LabError("the home is not empty", where=str(home), fix=_MEND)
+            fix = "Choose another --home; kraftgate lab start replaces an old lab's with --fresh."
+            raise LabError("the home is not empty", where=str(home), fix=fix)
         handle = (home / MARKER).open("x")
         _lock(handle, home)
     except OSError as error:
         raise LabError(
-            f"the home cannot be used: {error.strerror}", where=str(home), fix=_MEND
+            f"the home cannot be used: {error.strerror}", where=str(home), fix=_CHOOSE
         ) from error
     return handle
 
 
+def is_claimed(home: Path) -> bool:
+    """Return whether a process holds this home, as far as this user can read it."""
+    try:
+        with (home / MARKER).open() as handle:
+            return not try_lock(handle.fileno(), shared=True)
+    except OSError:
+        return False
+
+
 def clear_home(home: Path) -> None:
-    """Remove an ended lab's home; an absent or empty one does not change.
+    """Empty an ended lab's home; an absent or empty one does not change.
 
     Raises:
         LabError: It is not a lab's home, or its lab still runs.
@@ -52,14 +72,16 @@ def clear_home(home: Path) -> None:
             raise LabError(
                 "this is not a lab's home; it is left alone",
                 where=str(home),
-                fix="Choose another --home.",
+                fix=_CHOOSE,
             )
         with marker.open("r+") as handle:
             _lock(handle, home)
-            shutil.rmtree(home)
+            target = home.resolve()  # rmtree refuses a symbolic link
+            shutil.rmtree(target)
+            target.mkdir(exist_ok=True)
     except OSError as error:
         raise LabError(
-            f"the home cannot be removed: {error.strerror}", where=str(home), fix=_MEND
+            f"the home cannot be removed: {error.strerror or error}", where=str(home), fix=_CHOOSE
         ) from error
 
 
@@ -91,5 +113,6 @@ def write_config(
 
 
 def _lock(handle: IO[str], home: Path) -> None:
-    if not try_lock(handle.fileno()):
+    # `is_claimed` holds the lock for a moment.
+    if not try_lock(handle.fileno(), wait_s_max=_PROBE_S_MAX):
         raise LabError("a lab runs in this home", where=str(home), fix="Stop it with Ctrl-C first.")

@@ -3,23 +3,31 @@
 They include the users' own conditions: commands, and queries of their Prometheus.
 """
 
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from migration.assessment.conditions import Condition, DataSource, Finding
+from migration.assessment.conditions import Condition, DataSource, Finding, Verdict
 from migration.observed.probed import Unknown
+from migration.values.durations import format_duration
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import ConfigError
+from orchestrator.process.command import OUTPUT_BYTES_MAX, run_command
+from orchestrator.process.environment import VariableNotSet, child_environment
+from orchestrator.redaction.known_secrets import Secrets
 from orchestrator.run.probes.poller import OwnPoll, Poll, Poller
 from orchestrator.run.probes.promql import ask_promql
-from orchestrator.run.probes.shell import ask_shell
-from orchestrator.runbook.model import OwnCondition
+from orchestrator.runbook.model import OwnCondition, ShellCondition
 from streams.process.clocks import wall_clock_ms
 
 _DISKS_S: Final = 15.0
+CLUSTER: Final = "KRAFTGATE_CLUSTER"
+"""The environment variable that names the cluster of the condition."""
+_VERDICTS: Final = {0: Verdict.SATISFIED, 1: Verdict.WAITING, 2: Verdict.VIOLATED}
+_LINE_MAX: Final = 300
 
 
 def needs_of(conditions: Iterable[Condition]) -> frozenset[DataSource]:
@@ -103,7 +111,39 @@ def ask_own(own: OwnCondition, cluster: str) -> Finding:
         ValueError: it is neither a command nor a query, so the runbook was not checked.
     """
     if own.shell is not None:
-        return ask_shell(own.name, own.shell, cluster)
+        return _ask_shell(own.name, own.shell, cluster)
     if own.promql is not None:
         return ask_promql(own.name, own.promql)
     raise ValueError(f"the condition {own.name} is neither `shell` nor `promql`")
+
+
+def _ask_shell(name: str, shell: ShellCondition, cluster: str) -> Finding:
+    """Run the command without a shell; it and the processes it leaves end within its timeout."""
+
+    def unknown(reason: str) -> Finding:
+        return Finding(condition=name, verdict=Verdict.UNKNOWN, reason=reason)
+
+    try:
+        environment = child_environment(shell.pass_env)
+        ended = run_command(
+            shell.argv, {**environment, CLUSTER: cluster}, shell.timeout.total_seconds()
+        )
+    except VariableNotSet as error:
+        return unknown(str(error))
+    except OSError as error:
+        return unknown(f"{shell.argv[0]} cannot be started: {error.strerror}")
+    if ended.code is None:
+        return unknown(f"{shell.argv[0]} did not end within {format_duration(shell.timeout)}")
+    how = f"exit code {ended.code}" if ended.code >= 0 else f"ended by signal {-ended.code}"
+    return Finding(
+        condition=name,
+        verdict=_VERDICTS.get(ended.code, Verdict.UNKNOWN),
+        reason=_last_line(ended.output) or f"{shell.argv[0]}: {how}",
+        evidence=(how,),
+    )
+
+
+def _last_line(output: bytes) -> str:
+    shown = Secrets().redactor(os.environ).output(output, OUTPUT_BYTES_MAX)
+    last = next((each for line in reversed(shown.splitlines()) if (each := line.strip())), "")
+    return "".join(each for each in last if each.isprintable())[:_LINE_MAX]

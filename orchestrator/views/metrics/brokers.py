@@ -41,7 +41,7 @@ _HELD_SINCE: Final = BROKER.gauge(
 _PROGRESS: Final = BROKER.gauge(
     "last_progress_timestamp_seconds",
     "When a replica of a held broker last got its directory; before the first one, "
-    "when the broker registered. Only while the broker is held.",
+    "when the hold began. Only while the broker is held.",
 )
 _COMPLETE: Final = BROKER.gauge(
     "assignments_complete_timestamp_seconds",
@@ -56,7 +56,7 @@ _EARLY_PENDING: Final = BROKER.gauge(
 )
 _EARLY_SECONDS: Final = BROKER.gauge(
     "unfenced_early_duration_seconds",
-    "Time from the early unfencing until each of these replicas had a directory.",
+    "Time that the broker was unfenced until each of these replicas had a directory.",
 )
 _UNDER_REPLICATED: Final = BROKER.gauge(
     "under_replicated_partitions", "Partitions of which the broker is a replica and not in the ISR."
@@ -95,7 +95,7 @@ def _add_hold(into: Exposition, broker: BrokerSummary, at: tuple[str, int]) -> N
     into.value(_HELD, broker.held, *at)
     into.value(_EARLY, broker.is_unfenced_early, *at)
     if broker.held:
-        into.time(_HELD_SINCE, broker.registered_ms, *at)
+        into.time(_HELD_SINCE, broker.held_since_ms, *at)
         into.time(_PROGRESS, broker.last_progress_ms, *at)
     into.time(_COMPLETE, broker.assignments_complete_ms, *at)
     if early is not None:

@@ -107,7 +107,7 @@ def add_cluster(into: Exposition, one: Assessed) -> None:
     _add_comparison(into, name, "log_dirs", summary.places)
     for kind, count in sorted(tally.counts.items()):
         into.value(_EVENTS, count, name, kind)
-    into.value(_HIGH_WATERMARK, one.status.high_watermark, name)
+    into.value(_HIGH_WATERMARK, one.read.status.high_watermark, name)
 
 
 def _add_zookeeper(into: Exposition, cluster: str, seen: ZooKeeperImage) -> None:
@@ -141,9 +141,9 @@ def add_identity(into: Exposition, one: Assessed) -> None:
     level = one.summary.metadata_version
     version = None if level is None else name_of(level)
     labels = (
-        one.status.cluster_id,
+        one.read.status.cluster_id,
         version,
-        None if one.execution is None else one.execution.runbook,
+        None if one.read.execution is None else one.read.execution.runbook,
     )
     if any(label is not None for label in labels):
         into.value(_CLUSTER_INFO, 1, one.name, *(label or "" for label in labels))
@@ -199,8 +199,8 @@ def add_hazards(into: Exposition, one: Assessed) -> None:
     """Add the active hazards, and for each kind whether it is active, where that is known."""
     name = one.name
     known = not hazards_not_known(one.assessment.view)
-    active = {each.kind for each in one.hazards}
-    for each in one.hazards:
+    active = {each.kind for each in one.assessment.hazards}
+    for each in one.assessment.hazards:
         broker = "" if each.broker is None else each.broker
         into.value(_HAZARD, 1, name, each.kind, each.severity, each.blocks or "", broker)
     for kind in HazardKind:
@@ -211,7 +211,7 @@ def add_hazards(into: Exposition, one: Assessed) -> None:
 
 def add_waits(into: Exposition, one: Assessed) -> None:
     """Add the number of waits of each kind; if the metadata log is not current, of found kinds."""
-    found = [each.kind for each in one.waits]
+    found = [each.kind for each in one.assessment.waits]
     complete = one.assessment.log.state is SourceState.CURRENT
     for kind in WaitKind:
         if complete or kind in found:
@@ -345,5 +345,6 @@ def _add_alert(into: Exposition, cluster: str, one: AlertState) -> None:
     labels = {"alertname": alert.name, **alert.labels}
     identity = [labels.get(label, "") for label in _IDENTITY]
     into.value(_ALERT, 1, cluster, *identity)
-    since_ms = one.found_ms if alert.since_ms is None else alert.since_ms
+    known = (alert.since_ms, alert.bound_ms, one.found_ms)
+    since_ms = next(each for each in known if each is not None)
     into.time(_SINCE, since_ms, cluster, *identity)

@@ -85,6 +85,6 @@ def _add_one(into: Exposition, one: Assessed) -> None:
         brokers.add_log_dirs(into, name, one_disks, failed.get(id_, ()))
     if summary.jmx is not None:
         brokers.add_jmx(into, name, summary.jmx)
-    if one.execution is not None:
-        cluster.add_execution(into, name, one.execution)
+    if one.read.execution is not None:
+        cluster.add_execution(into, name, one.read.execution)
     cluster.add_alerts(into, name, assessment.alerts)

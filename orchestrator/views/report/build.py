@@ -12,7 +12,7 @@ from migration.assessment.data_source import DataSource
 from migration.assessment.hazards import Hazard
 from migration.metadata.events import Event
 from migration.metadata.versions import name_of
-from migration.observed.source_status import SourceStatus
+from migration.observed.source_status import STALE_AFTER_MS, SourceStatus
 from migration.values.timestamps import within
 from orchestrator.api.report.brokers import Series
 from orchestrator.api.report.execution import ExecutionAccount
@@ -24,6 +24,7 @@ from orchestrator.api.report.report import (
     Window,
 )
 from orchestrator.audit import Entry
+from orchestrator.audit.run_entries import Body
 from orchestrator.audit.run_spans import Periods, periods
 from orchestrator.run.assessed import configured_sources, snapshot_of
 from orchestrator.run.reader import ClusterRead
@@ -69,6 +70,7 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
     until_ms = as_of_ms or 0
     events = [event for _, event in one.events]
     kept, sources = periods(found.entries), configured_sources(found.entry)
+    _date_kill(kept, found)
     recorded = executions.executions(found.entries)
     is_cut = audit is not None and not audit.intact
     accounts = _executions(found, recorded, kept, until_ms, is_cut=is_cut)
@@ -136,6 +138,24 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
         *found.unreadable,
     )
     return report.model_copy(update={"summary": sentences, "attention": attention})
+
+
+def _date_kill(kept: Periods, found: ClusterFacts) -> None:
+    """Record until when the last run followed, if the trail goes on without it.
+
+    Commands append entries, too. The sources of a run report every second; if they hang, the run
+    records that.
+    """
+    one, run = found.snapshot, kept.runs[-1] if kept.runs else None
+    reported = [each.observed_ms for each in one.sources.values() if each.observed_ms]
+    if run is None or run.ended_ms is not None or not reported:
+        return
+    if one.execution is not None:
+        reported.append(one.execution.at_ms)
+    recorded = (entry.at_ms for entry, _ in Body.read(found.entries))
+    seen_ms = max(*reported, *recorded)
+    if found.entries[-1].at_ms - seen_ms > STALE_AFTER_MS:
+        run.last_seen_ms = seen_ms
 
 
 def _executions(

@@ -53,12 +53,13 @@ def early_text(broker: BrokerSummary) -> str:
 
 
 def held_text(broker: BrokerSummary) -> str:
-    """Return how long the broker was held: from its registration to the completing record."""
+    """Return how long the broker was held: from its first registration to the completing record."""
     if broker.held:
         return "still held"
-    if broker.registered_ms is None or broker.assignments_complete_ms is None:
+    since_ms = broker.held_since_ms
+    if since_ms is None or broker.assignments_complete_ms is None:
         return "-"
-    return duration_text(broker.assignments_complete_ms - broker.registered_ms)
+    return duration_text(broker.assignments_complete_ms - since_ms)
 
 
 def _cells(broker: BrokerSummary) -> tuple[Text, ...]:

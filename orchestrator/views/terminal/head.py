@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
+from migration.assessment.conditions.authority import was_read
 from migration.assessment.currency import SourceCurrency, SourceState
 from migration.assessment.data_source import DataSource
 from migration.image.summary import WAY, WITHOUT_ZOOKEEPER, Phase
@@ -18,21 +19,22 @@ def title(one: Assessed) -> Text:
     log = one.assessment.log
     line = text(one.name, "bold")
     line.append(f"  phase {one.summary.known_phase or 'unknown'}", style="bold cyan")
-    age = stale_ms(log.status, one.now_ms)
+    age_ms = stale_ms(log.status, one.now_ms)
+    age = "no answer yet" if age_ms is None else f"data {short_age(age_ms)} old"
     if log.state is SourceState.ERROR:
         line.append("  SOURCE ERROR", style="bold red")
     elif log.status.finished:
         line.append("  read to its end")
-    elif age is None:
-        line.append("  no data yet", style="bold red")
     elif log.state is SourceState.CURRENT:
-        line.append(f"  data {short_age(age)} old", style="green")
+        line.append(f"  {age}", style="green")
     elif log.state is SourceState.BEHIND:
-        line.append(f"  data {short_age(age)} old, NOT READ TO ITS END", style="bold yellow")
+        line.append(f"  {age}, NOT READ TO ITS END", style="bold yellow")
     elif log.state is SourceState.OVER:
         line.append("  the metadata log is over", style="bold")
+    elif not was_read(one.assessment.view, DataSource.METADATA_LOG):
+        line.append("  no data yet", style="bold red")
     else:
-        line.append(f"  STALE: data {short_age(age)} old", style="bold red")
+        line.append(f"  STALE: {age}", style="bold red")
     return line
 
 
@@ -54,12 +56,12 @@ def steps(phase: Phase | None, width: int) -> Text:
 
 def facts(one: Assessed) -> Text:
     summary = one.summary
-    unread = behind(one.status, summary.metadata_offset)
+    unread = behind(one.read.status, summary.metadata_offset)
     known = one.assessment.knows_partitions
     numbers = [
         f"metadata offset {_or_dash(summary.metadata_offset)}"
         + (f" ({unread} behind)" if unread else ""),
-        f"active controller {_or_dash(one.active_controller)}",
+        f"active controller {_or_dash(one.assessment.view.active_controller)}",
         f"epoch {_or_dash(one.leader_epoch)}",
         f"topics {_or_dash(summary.topics if known else None)}",
         f"partitions {_or_dash(summary.partitions if known else None)}",

@@ -26,7 +26,7 @@ from orchestrator.run.execution_status import ExecutionStatus
 
 def changes(before: Assessed | None, after: Assessed) -> list[str]:
     """Return the changes between two ticks of one cluster; the whole state if `before` is None."""
-    summary, waits = after.summary, after.waits
+    summary, waits = after.summary, after.assessment.waits
     head = f"{iso(after.now_ms)} cluster={summary.cluster}"
     lines: list[str] = [f"change=event {pairs(fields)}" for fields in _new_events(before, after)]
     lines += _cluster_changes(before, after)
@@ -43,7 +43,7 @@ def changes(before: Assessed | None, after: Assessed) -> list[str]:
             "command": now.commands[0] if now.commands else None,
         }
         lines.append(f"change=next {pairs(fields)}")
-    if before is None or _names(before.waits) != _names(waits):
+    if before is None or _names(before.assessment.waits) != _names(waits):
         first = waits[0] if waits else None
         fields = {
             "reason": "nothing" if first is None else str(first.kind),
@@ -56,8 +56,8 @@ def changes(before: Assessed | None, after: Assessed) -> list[str]:
 
 
 def _new_events(before: Assessed | None, after: Assessed) -> Iterator[dict[str, object]]:
-    seen = before.events[-1][0] if before is not None and before.events else 0
-    for event in in_time_order(event for sequence, event in after.events if sequence > seen):
+    seen = before.read.events[-1][0] if before is not None and before.read.events else 0
+    for event in in_time_order(event for sequence, event in after.read.events if sequence > seen):
         yield event_fields(event)
 
 
@@ -84,7 +84,7 @@ def _counts(one: Assessed) -> dict[str, object]:
 
 
 def _controller(one: Assessed) -> tuple[int | None, int | None]:
-    return one.active_controller, one.leader_epoch
+    return one.assessment.view.active_controller, one.leader_epoch
 
 
 def _broker_changes(before: Assessed | None, after: Assessed) -> Iterator[str]:
@@ -101,9 +101,9 @@ def _broker_changes(before: Assessed | None, after: Assessed) -> Iterator[str]:
 
 
 def _hazard_changes(before: Assessed | None, after: Assessed) -> Iterator[str]:
-    was = Counter(map(_which, () if before is None else before.hazards))
-    now = Counter(map(_which, after.hazards))
-    for each in after.hazards:
+    was = Counter(map(_which, () if before is None else before.assessment.hazards))
+    now = Counter(map(_which, after.assessment.hazards))
+    for each in after.assessment.hazards:
         # Two directories of one broker are two hazards with the same identity.
         if now[_which(each)] <= was[_which(each)]:
             continue
@@ -115,14 +115,16 @@ def _hazard_changes(before: Assessed | None, after: Assessed) -> Iterator[str]:
             "text": each.text,
         }
         yield f"change=hazard {pairs(fields)}"
+    if before is None:
+        return
     for kind, broker in sorted(was.keys() - now.keys(), key=str):
-        is_over = is_hazard_over(after.assessment.view, kind, broker)
+        is_over = is_hazard_over(after.assessment.view, kind, broker, before.now_ms)
         end = {"over": True} if is_over else {"known": False}
         yield f"change=hazard {pairs({'hazard': kind, 'broker': broker, **end})}"
 
 
 def _execution_changes(before: Assessed | None, after: Assessed) -> Iterator[str]:
-    was, now = None if before is None else before.execution, after.execution
+    was, now = None if before is None else before.read.execution, after.read.execution
     if now is None or (was is not None and _execution_key(was) == _execution_key(now)):
         return
     fields = {
@@ -177,7 +179,7 @@ def broker_fields(assessment: Assessment, broker: BrokerSummary) -> dict[str, ob
 
 def _next_key(one: Assessed) -> object:
     """Return the identity of the next action; its text has ages and counts."""
-    now, walk = one.assessment.next, one.execution
+    now, walk = one.assessment.next, one.read.execution
     return now.need, now.topic, now.broker, now.commands, None if walk is None else walk.checkpoint
 
 

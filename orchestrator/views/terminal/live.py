@@ -4,6 +4,7 @@
 `LineView` elsewhere. Ctrl-C and SIGTERM set a `Stop`; the same signal again interrupts at once.
 """
 
+import logging
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -14,18 +15,19 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from orchestrator.output.printing import write_line
+from migration.assessment.next_action import Need
+from orchestrator.output.printing import forget_output, write_line
 from orchestrator.output.rich_console import console
+from orchestrator.process.logs import release
 from orchestrator.run.assessed import Assessed, Tick
 from orchestrator.views.terminal.blocks import cut, share, text
 from orchestrator.views.terminal.lines import changes
 from orchestrator.views.terminal.table import Picture
 
+_log: Final = logging.getLogger(__name__)
 _EVERY_S: Final = 0.25
 _END_S_MAX: Final = 60
 """Time for an orderly end, which takes 10 s while a batch waits; systemd kills after 90 s."""
-_LEAST: Final = 2
-"""The fewest lines of a cluster: its title, and what it waits for."""
 _ROOMY: Final = 4
 """With fewer lines than this for each cluster, no empty lines separate the clusters."""
 
@@ -122,9 +124,19 @@ class TableView:
         self._live.start()
         self._shown: object = None
         self._last: Tick | None = None
+        self._is_lost = False
 
     def show(self, tick: Tick) -> None:
         """Redraw if the data, the second or the size of the terminal changed."""
+        if self._is_lost:
+            return
+        try:
+            self._show(tick)
+        except OSError as error:
+            self._is_lost = True
+            _lost("the table is no longer drawn", error)
+
+    def _show(self, tick: Tick) -> None:
         size = self._console.size
         warning = self._warning()
         key = (tuple(each.read for each in tick.clusters), tick.at_ms // 1000, size, warning)
@@ -140,28 +152,50 @@ class TableView:
 
     def close(self) -> None:
         """Leave the alternate screen and print the last state on the normal screen."""
-        self._live.stop()
-        if self._last is not None:
-            width = self._console.width
-            pictures = [Picture(one, width).draw() for one in self._last.clusters]
-            self._console.print(Group(*_apart(pictures)), crop=False)
+        try:
+            self._live.stop()
+            if self._last is not None and not self._is_lost:
+                width = self._console.width
+                pictures = [Picture(one, width).draw() for one in self._last.clusters]
+                self._console.print(Group(*_apart(pictures)), crop=False)
+        except OSError as error:
+            if not self._is_lost:
+                _lost("the last state is not shown", error)
 
 
 def _screen(clusters: Sequence[Assessed], width: int, height: int) -> RenderableType:
-    """Return all clusters; if there are not two lines for each, the first ones and a count."""
-    shown = clusters[: max(1, (height - 1) // _LEAST)]
-    if len(clusters) * _LEAST <= height:
-        shown = clusters
-    pictures = [Picture(one, width) for one in shown]
-    left = len(clusters) - len(shown)
-    room = height - (1 if left else 0)
+    """Return all clusters; if they do not fit, the most urgent ones and a count of the others."""
+    pictures = [Picture(one, width) for one in clusters]
+    room = height
+    if sum(each.floor for each in pictures) > room:
+        room -= 1
+    shown = [pictures[at] for at in sorted(_most_urgent(clusters, pictures, room))]
+    left = len(pictures) - len(shown)
     apart = len(shown) - 1
-    if room - apart < len(shown) * _ROOMY:
+    if room - apart < max(len(shown) * _ROOMY, sum(each.floor for each in shown)):
         apart = 0
-    given = share([each.height for each in pictures], room - apart)
-    parts = [each.draw(lines) for each, lines in zip(pictures, given, strict=True)]
+    beyond = room - apart - sum(each.floor for each in shown)
+    given = share([each.height - each.floor for each in shown], max(0, beyond))
+    parts = [each.draw(each.floor + more) for each, more in zip(shown, given, strict=True)]
     more = [Text(f"and {left} more clusters: kraftgate status"[:width])] if left else []
     return Group(*(_apart(parts) if apart else parts), *more)
+
+
+def _most_urgent(
+    clusters: Sequence[Assessed], pictures: Sequence[Picture], room: int
+) -> Sequence[int]:
+    """Return the places of the clusters that fit, those that need an operator before the others."""
+    needs = list(Need)
+    ranked = sorted(
+        range(len(clusters)), key=lambda at: -needs.index(clusters[at].assessment.next.need)
+    )
+    shown: list[int] = []
+    for at in ranked:
+        room -= pictures[at].floor
+        if room < 0 and shown:
+            break
+        shown.append(at)
+    return shown
 
 
 def picture(one: Assessed, width: int, height: int | None = None) -> RenderableType:
@@ -175,21 +209,34 @@ def _apart(parts: Sequence[RenderableType]) -> list[RenderableType]:
 
 
 class LineView:
-    """Writes one line for each change."""
+    """Writes one line for each change, until the output cannot be written any more."""
 
     def __init__(self, out: IO[str]) -> None:
-        self._out = out
+        self._out: IO[str] | None = out
         self._before: dict[str, Assessed] = {}
 
     def show(self, tick: Tick) -> None:
-        for one in tick.clusters:
-            for line in changes(self._before.get(one.name), one):
-                write_line(self._out, line)
-            self._before[one.name] = one
-        self._out.flush()
+        if self._out is None:
+            return
+        try:
+            for one in tick.clusters:
+                for line in changes(self._before.get(one.name), one):
+                    write_line(self._out, line)
+                self._before[one.name] = one
+            self._out.flush()
+        except OSError as error:
+            self._out = None
+            _lost("the lines are no longer written", error)
 
     def close(self) -> None:
         """Do nothing: every line was written."""
+
+
+def _lost(what: str, error: OSError) -> None:
+    """Report that the output cannot be written: alerts and the execution do not depend on it."""
+    forget_output()
+    release()
+    _log.warning("%s: %s", what, error)
 
 
 def drive(view: View, tick: Callable[[], Tick], stop: Stop, done: Callable[[Tick], bool]) -> None:
@@ -206,5 +253,6 @@ def drive(view: View, tick: Callable[[], Tick], stop: Stop, done: Callable[[Tick
 
 
 def is_terminal() -> bool:
-    """Whether a table can be drawn on stdout."""
-    return console().is_terminal and not console().is_dumb_terminal
+    """Whether a table can be drawn on stdout; FORCE_COLOR makes no pipe a terminal."""
+    found = console()
+    return found.file.isatty() and found.is_terminal and not found.is_dumb_terminal

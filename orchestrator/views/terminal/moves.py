@@ -104,31 +104,38 @@ class MovesView:
             with suppress(OSError):
                 self._live.stop()
 
-    def show(self, done: Measured, step: Step) -> None:
-        """Show how far the moves are; an output without a reader does not end them."""
+    def show(self, done: Measured, step: Step, stalled: Sequence[str]) -> None:
+        """Show how far the moves are; an output without a reader does not end them.
+
+        `stalled`: the brokers whose copies do not go on, a sentence each.
+        """
         if self._is_gone:
             return
         try:
-            self._show(done, step)
+            self._show(done, step, stalled)
         except OSError:  # a closed pipe, or a terminal that hung up
             self._is_gone = True
 
-    def _show(self, done: Measured, step: Step) -> None:
+    def _show(self, done: Measured, step: Step, stalled: Sequence[str]) -> None:
         now_s = time.monotonic()
         self._samples.append((now_s, done.bytes))
         while now_s - self._samples[0][0] > _RATED_S:
             self._samples.popleft()
-        line = moving_line(self._cluster, done, step, _rate(self._samples))
+        rate = _rate(self._samples)
         if self._live is not None:
-            self._live.update(Text(f"{_bar(done)} {line}", no_wrap=True), refresh=True)
+            bar = Text(f"{_bar(done)} {moving_line(self._cluster, done, step, rate)}", no_wrap=True)
+            self._live.update(Group(bar, *map(Text, stalled)), refresh=True)
             return
-        key = done.completed, tuple(step.silent)
+        line = moving_line(self._cluster, done, step, rate, stalled)
+        key = done.completed, tuple(step.silent), len(stalled)
         if key != self._printed[0] or now_s - self._printed[1] >= _LINE_EVERY_S:
             self._printed = key, now_s
             echo(line)
 
 
-def moving_line(cluster: str, done: Measured, step: Step, rate: float | None) -> str:
+def moving_line(
+    cluster: str, done: Measured, step: Step, rate: float | None, stalled: Sequence[str] = ()
+) -> str:
     """Return how many replicas have arrived, how much is copied, its rate, and the time left."""
     parts = [
         f"{cluster}: {done.completed} of {done.count} replicas",
@@ -141,7 +148,7 @@ def moving_line(cluster: str, done: Measured, step: Step, rate: float | None) ->
     elif left:
         parts.append("no rate yet")
     parts += [f"broker {id_} does not answer: {why}" for id_, why in step.silent.items()]
-    return ", ".join(parts)
+    return ", ".join([*parts, *stalled])
 
 
 def _rate(samples: Sequence[tuple[float, int]]) -> float | None:
@@ -151,7 +158,9 @@ def _rate(samples: Sequence[tuple[float, int]]) -> float | None:
 
 
 def _bar(done: Measured) -> str:
-    share = done.bytes / done.bytes_total if done.bytes_total else done.completed / done.count
+    by_bytes = done.bytes_total > 0
+    part, whole = (done.bytes, done.bytes_total) if by_bytes else (done.completed, done.count)
+    share = part / whole if whole else 1.0
     full = int(share * _BAR)
     return f"[{'#' * full}{'-' * (_BAR - full)}]"
 

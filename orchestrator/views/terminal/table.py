@@ -70,6 +70,11 @@ class Picture:
         """The number of lines of the whole picture."""
         return sum(each.lines for each in self._blocks)
 
+    @property
+    def floor(self) -> int:
+        """The number of lines that it needs at least."""
+        return sum(each.floor for each in self._blocks)
+
     def draw(self, height: int | None = None) -> RenderableType:
         """Return the picture over at most `height` lines.
 
@@ -100,15 +105,15 @@ def _blocks(one: Assessed, width: int) -> Iterator[Block]:
         yield lines_of([cut(legend(), width)], width, rank=19)
     if early := was_early(summary.brokers):
         yield lines_of([cut(Text(early, style="magenta"), width)], width, rank=19)
-    if one.events:
-        latest = (event for _, event in one.events[-_EVENTS_MAX:])
+    if one.read.events:
+        latest = (event for _, event in one.read.events[-_EVENTS_MAX:])
         yield _events(in_time_order(latest), one.now_ms, width)
     yield blank(rank=20)
-    yield from hazard_blocks(one.hazards, one.now_ms, width)
+    yield from hazard_blocks(one.assessment.hazards, one.now_ms, width)
     for limit in one.read.limits:
         yield lines_of([text(f"LIMIT {limit}", "yellow")], width, rank=16, least=1)
-    if one.execution is not None:
-        yield from execution_blocks(one.execution, width)
+    if one.read.execution is not None:
+        yield from execution_blocks(one.read.execution, width)
     yield from next_blocks(one, width)
     yield from other_blocks(one, width)
 
@@ -286,7 +291,7 @@ def _state(broker: BrokerSummary) -> Text:
 
 
 def _since_progress(broker: BrokerSummary, now_ms: int) -> str:
-    """Return the time since a held broker's last assignment, or else since its registration."""
+    """Return the time since a held broker's last assignment, or else since its hold began."""
     if not broker.held:
         return "-"
     since = broker.last_progress_ms

@@ -53,7 +53,7 @@ def _left(deadline_ms: int | None, now_ms: int) -> str:
 
 def next_blocks(one: Assessed, width: int) -> Iterator[Block]:
     """Yield the next action, which is always shown, with its cause, its command and its task."""
-    now, walk = one.assessment.next, one.execution
+    now, walk = one.assessment.next, one.read.execution
     label, style = _LABELS[now.need]
     line = text("now: ", "bold")
     if label:
@@ -81,14 +81,14 @@ def next_blocks(one: Assessed, width: int) -> Iterator[Block]:
 
 def other_blocks(one: Assessed, width: int) -> Iterator[Block]:
     """Yield the other reasons: of the closed checkpoint, then those of the migration."""
-    now, walk = one.assessment.next, one.execution
+    now, walk = one.assessment.next, one.read.execution
     said = f"{now.text} {now.why}"
     for each in walk.holds if walk is not None else ():
         violated = walk is not None and _is_violated(walk, each)
         if not _is_said(each, said, now):
             also = text(f"also: {each}", "bold red" if violated else "yellow")
             yield lines_of([also], width, rank=8, least=_ALL if violated else 1)
-    for wait in one.waits:
+    for wait in one.assessment.waits:
         if not any(each and each in said for each in (wait.text, wait.action, wait.cause)):
             also = text(f"also: {wait.text}", "yellow")
             yield lines_of([also], width, rank=8, least=0)

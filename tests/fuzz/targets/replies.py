@@ -139,7 +139,7 @@ _READ: Final[Mapping[str, tuple[int, Callable[[bytes], object]]]] = {
     "list-offsets": (2, partial(_node, 2, lambda each: each.offsets([("t", 0)], LATEST))),
     "api-versions": (18, partial(_node, 18, Node.features)),
     "describe-configs": (32, partial(_node, 32, lambda each: each.settings(1, ["a"]))),
-    "min-isr": (32, partial(_node, 32, lambda each: each.min_isr(["a"]))),
+    "topic-settings": (32, partial(_node, 32, lambda each: each.topic_settings(["a"]))),
     "describe-quorum": (55, partial(_node, 55, Node.quorum)),
     "list-reassignments": (46, partial(_node, 46, Node.reassignments)),
     "sasl-handshake": (17, partial(_reply, 17)),

@@ -13,7 +13,14 @@ from migration.assessment.finding import Finding, Verdict
 from migration.assessment.next_action import Need
 from migration.comparison.differences import Difference
 from migration.comparison.result import Compared
-from migration.image.summary import BrokerSummary, ClusterSummary, DirectoriesGone, Mode, Phase
+from migration.image.summary import (
+    BrokerSummary,
+    ClusterSummary,
+    DirectoriesGone,
+    Mode,
+    Phase,
+    UncleanElection,
+)
 from migration.observed.facts import LogDirSeen
 from migration.observed.jmx import Contradiction, JmxImage
 from migration.observed.jmx_names import JmxName
@@ -98,7 +105,7 @@ def test_a_step_by_hand_is_the_operators_turn() -> None:
 def test_the_commands_find_the_configuration_and_those_of_an_execution_are_complete() -> None:
     option = "--config prod.yaml"
     (command,) = assessed(failed(HYBRID, 1), options=option).next.commands
-    assert command == f"kraftgate hazards --before restart --broker 1 {option}"
+    assert command == f"kraftgate hazards --before restart --broker 1 --cluster prod {option}"
     turn = replace(EXECUTION, turn="Restart broker 3", commands=("kraftgate done",))
     assert assessed(HYBRID, turn, options=option).next.commands == ("kraftgate done",)
     assert assessed(cluster(Phase.ZOOKEEPER), options=option).next.commands == (
@@ -149,6 +156,27 @@ def test_a_failed_step_comes_before_a_failed_directory() -> None:
     found = assessed(failed(HYBRID, 1), asks).next
     assert (found.need, found.text) == (Need.WRONG, "Decide about it")
     assert found.why == "the hook ended with exit code 1"
+
+
+def test_another_runbook_comes_after_a_failed_directory() -> None:
+    """No step is in progress: the orchestrator has no checkpoint of the execution."""
+    other = replace(EXECUTION, checkpoint=None, place="", asks="it was changed", turn="Restore it")
+    assert assessed(failed(HYBRID, 1), other).next.text.startswith("Replace the disk of broker 1")
+    assert assessed(HYBRID, other).next.text == "Restore it"
+
+
+def test_after_an_unclean_election_no_broker_is_to_be_started() -> None:
+    """It may be of the earlier ISR, and truncates what only it has."""
+    unclean = UncleanElection(topic="t", partition=0, broker=2, isr="1", at_ms=5)
+    silent = BrokerDisks(id=1, unreachable="refused", unreachable_since_ms=NOW_MS - 600_000)
+    down = replace(
+        cluster(Phase.HYBRID, kraft(1, fenced=True), kraft(2)),
+        disks=DisksImage(brokers={1: silent}),
+        unclean=(unclean,),
+    )
+    seen = {DataSource.LOG_DIRS: FRESH}
+    assert assessed(down, sources=seen).next.text.startswith("Start no broker of the earlier ISR")
+    assert assessed(replace(down, unclean=()), sources=seen).next.text == "Start broker 1"
 
 
 def test_a_failed_directory_comes_before_the_checkpoint() -> None:
@@ -223,6 +251,9 @@ def test_no_disk_is_replaced_that_may_have_the_only_records() -> None:
     elsewhere = replace(loss, broker=2)  # by an unclean election, after the directory failed
     found = assessed(replace(restarted, disks=replace(restarted.disks, losses=(elsewhere,))))
     assert advice(found.view.failed[0], found.summary, log_is_current=False) == (action, why)
+    unclean = UncleanElection(topic="t", partition=0, broker=2, isr="1", at_ms=5)
+    found = assessed(replace(restarted, unclean=(unclean,)))
+    assert advice(found.view.failed[0], found.summary, log_is_current=True) == (action, why)
 
 
 @pytest.mark.parametrize("execution", [None, replace(EXECUTION, findings=(GATE,))])
@@ -315,7 +346,7 @@ def test_nobody_finalizes_while_what_forbids_it_is_unknown(
     summary = replace(cluster(Phase.DUAL_WRITE, kraft(1)), zookeeper=there, disks=DisksImage())
     found = assessed(summary, sources=sources).next
     assert (found.need, found.text[: len(text)]) == (need, text)
-    assert found.commands == ("kraftgate hazards --before finalize",)
+    assert found.commands == ("kraftgate hazards --before finalize --cluster prod",)
 
 
 def test_what_jmx_reported_ends_when_it_leaves_the_configuration() -> None:
@@ -337,7 +368,9 @@ def test_without_kraftgate_run_nothing_else_is_advised() -> None:
     silent = replace(FRESH, observed_ms=NOW_MS - 60_000)
     found = assessed(failed(HYBRID, 1), status=silent).next
     assert (found.need, found.commands) == (Need.WRONG, ("kraftgate run",))
-    assert found.text == "Start kraftgate run: it last reported 1 min ago"
+    assert found.text == (
+        "Start kraftgate run, or restart it if it hangs: it last reported 1 min ago"
+    )
 
 
 TURN = replace(EXECUTION, turn="Restart broker 3", commands=("kraftgate done",))
@@ -406,7 +439,7 @@ def test_a_broker_that_is_down_is_an_operators_turn(execution: Execution | None)
     found = assessed(summary, execution, sources={DataSource.LOG_DIRS: FRESH}).next
     assert (found.need, found.text, found.broker) == (Need.YOUR_TURN, "Start broker 2", 2)
     assert found.instructions is None
-    assert found.commands == ("kraftgate hazards --before restart --broker 2",)
+    assert found.commands == ("kraftgate hazards --before restart --broker 2 --cluster prod",)
 
 
 @pytest.mark.parametrize(("phase", "asks"), [(Phase.KRAFT, False), (Phase.DUAL_WRITE, True)])
@@ -473,8 +506,12 @@ def test_without_controllers_an_operator_restores_them(
 ) -> None:
     found = assessed(HYBRID, execution, status).next
     assert (found.need, found.topic) == (Need.WRONG, "KraftgateStreamStale")
-    assert found.text == "Restore a majority of the controllers, unless a rollback has stopped them"
+    assert found.text == (
+        "Restore a majority of the controllers, or Kraftgate's connection to them, unless a"
+        " rollback has stopped them"
+    )
     assert REFUSED in found.why
+    assert "kafka-metadata-quorum.sh describe --status" in found.why
     assert found.commands == ("kraftgate preflight",)
 
 
@@ -497,35 +534,32 @@ def test_no_controllers_are_restored_that_are_not_missed(
         assert found.text == "Restart broker 3"
 
 
-_NOT_STUCK = "no_hazard(dual_write_stuck)"
-
-
 @pytest.mark.parametrize(
-    ("path", "reverted", "modes", "condition", "wrong"),
+    ("reverted", "mode", "stops", "wrong"),
     [
-        ("from-kraft", False, (Mode.KRAFT, Mode.MIGRATING), "isr_full", True),
-        ("from-hybrid", False, (Mode.MIGRATING, Mode.MIGRATING), "quorum_healthy", True),
-        ("from-hybrid", False, (Mode.MIGRATING, Mode.MIGRATING), _NOT_STUCK, True),
-        ("from-hybrid", False, (Mode.MIGRATING, Mode.MIGRATING), "controllers_stopped", False),
-        (None, True, (Mode.MIGRATING, Mode.MIGRATING), None, False),
-        (None, True, (Mode.KRAFT, Mode.MIGRATING), None, True),
+        (False, Mode.MIGRATING, False, True),
+        (False, Mode.MIGRATING, True, False),
+        (True, Mode.MIGRATING, False, True),
+        (True, Mode.MIGRATING, None, False),
+        (True, Mode.KRAFT, None, True),
     ],
 )
-def test_a_rollback_stops_the_controllers_after_its_last_broker_in_kraft_mode(
-    path: str | None,
-    reverted: bool,
-    modes: tuple[Mode, Mode],
-    condition: str | None,
-    wrong: bool,
+def test_controllers_that_a_rollback_stops_are_not_restored(
+    reverted: bool, mode: Mode, stops: bool | None, wrong: bool
 ) -> None:
-    one, two = modes
-    summary = cluster(Phase.HYBRID, kraft(1, mode=one), migrating(2, mode=two, reverted=reverted))
+    """Without an execution (None) it stops them after its last broker in KRaft mode."""
+    summary = cluster(Phase.HYBRID, kraft(1, mode=mode), migrating(2, reverted=reverted))
     execution = None
-    if condition is not None:
-        waits = Finding(verdict=Verdict.WAITING, reason="x", condition=condition)
-        execution = replace(EXECUTION, path=path, findings=(waits,))
-    found = assessed(summary, execution, _STALE).next
-    assert (found.need is Need.WRONG) is wrong
+    if stops is not None:
+        # A guard of the step that the stop itself makes unknown.
+        findings = (Finding(verdict=Verdict.UNKNOWN, reason="x", condition="quorum_healthy"),)
+        execution = replace(
+            EXECUTION, path="from-hybrid", controllers_stop=stops, findings=findings
+        )
+    found = assessed(summary, execution, _STALE)
+    assert (found.next.need is Need.WRONG) is wrong
+    pending = [each.alert.name for each in found.alerts.pending()]
+    assert ("KraftgateStreamStale" in pending) is wrong
 
 
 def test_the_controllers_of_an_attempt_after_a_rollback_are_restored() -> None:

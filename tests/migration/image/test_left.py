@@ -15,7 +15,7 @@ from migration.image.known_ids import member_brokers
 from migration.image.observe import compare, observe
 from migration.image.phases import MIGRATION, MigrationState
 from migration.image.summary import Phase
-from migration.metadata.directory_ids import UNASSIGNED, DirectoryId, to_text
+from migration.metadata.directory_ids import MIGRATING, UNASSIGNED, DirectoryId, to_text
 from migration.metadata.events import Moment, Source
 from migration.metadata.records import (
     Record,
@@ -48,7 +48,7 @@ DOWN = DisksUnreachable(8000, 1, "connection refused", ())
 UNREGISTERED = UnregisterBroker(1, 7)
 
 
-ONE, TWO = (DirectoryId(bytes([each]) * 16) for each in (1, 2))
+ONE, TWO, THREE = (DirectoryId(bytes([each]) * 16) for each in (1, 2, 3))
 EMPTY = ONLINE._replace(path="/d1", replicas=0, bytes=0, directory_id=to_text(TWO))
 AT = Moment(offset=8, timestamp_ms=4000)
 
@@ -122,6 +122,32 @@ def test_that_it_was_unregistered_does_not_hide_the_directory_that_it_lost(snaps
     assert not image.departed
 
 
+@pytest.mark.parametrize("snapshot", [False, True])
+def test_a_new_machine_with_the_id_of_one_that_left_does_not_inherit_its_harm(
+    snapshot: bool,
+) -> None:
+    """All its replicas were reassigned before: its later ones are correct copies."""
+    lost = Gone(directories=(TWO,), pending=5, at=AT)
+    image = after(HYBRID, registration(1, log_dirs=(ONE,)))
+    image = replace(image, brokers={1: replace(image.brokers[1], gone=lost)})
+    left = after(image, UNREGISTERED)
+    new = after(left, registration(1, 12, log_dirs=(THREE,)), snapshot=snapshot)
+    (summary,) = summarize("c", new).brokers
+    assert summary.gone is None
+    assert not summary.unregistered
+    kept = replace(left, directories={1: {ONE: 1}})
+    (summary,) = summarize("c", after(kept, registration(1, 12, log_dirs=(ONE,)))).brokers
+    assert summary.gone is not None
+
+
+def test_after_the_copy_a_drained_broker_may_start_without_its_dead_directory() -> None:
+    """The log has all replicas then: a broker without any loses nothing."""
+    image = after(HYBRID, registration(1, log_dirs=(ONE, TWO), migrating=True))
+    image = after(image, registration(1, 12, log_dirs=(ONE,), migrating=True))
+    assert image.brokers[1].gone is None
+    assert not failed_directories(summarize("c", image))
+
+
 @pytest.mark.parametrize(("migrating", "is_kept"), [(0, True), (2, True), (5, False)])
 def test_a_later_start_does_not_undo_what_the_first_one_may_have_recreated(
     migrating: int, is_kept: bool
@@ -139,6 +165,35 @@ def test_a_later_start_does_not_undo_what_the_first_one_may_have_recreated(
         since = replace(image.brokers[1], gone=replace(lost, at=at))
         found = failed_directories(summarize("c", replace(image, brokers={1: since})))
         assert [each.directory for each in found] == [to_text(TWO)] * (at != AT)
+
+
+@pytest.mark.parametrize("snapshot", [False, True])
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_disk_that_was_replaced_before_the_copy_is_not_missed(
+    snapshot: bool, at_once: bool
+) -> None:
+    """The broker copies its replicas from their leaders, as in ZooKeeper mode."""
+    image = ClusterImage(provenance=HYBRID.provenance)
+    image = after(image, registration(1, log_dirs=(ONE, TWO), migrating=True))
+    if not at_once:
+        lost = registration(1, 12, log_dirs=(ONE,), migrating=True)
+        image = after(image, lost, snapshot=snapshot)
+        (found,) = failed_directories(summarize("c", image))
+        assert found.directory == to_text(TWO)
+    replaced = registration(1, 15, log_dirs=(ONE, THREE), migrating=True)
+    image = after(image, replaced, snapshot=snapshot)
+    assert not failed_directories(summarize("c", image))
+    image = replace(image, directories={1: {MIGRATING: 5}}, pending_shards={1: frozenset({0})})
+    again = registration(1, 20, log_dirs=(ONE, THREE), migrating=True)
+    assert summarize("c", after(image, again, snapshot=snapshot)).brokers[0].gone is None
+
+
+def test_a_start_without_replicas_does_not_undo_what_an_earlier_one_recreated() -> None:
+    lost = Gone(directories=(TWO,), pending=5, at=AT)
+    image = after(HYBRID, registration(1, log_dirs=(ONE,), migrating=True))
+    image = replace(image, brokers={1: replace(image.brokers[1], gone=lost)})
+    again = after(image, registration(1, 12, log_dirs=(ONE,), migrating=True))
+    assert again.brokers[1].gone == lost
 
 
 @pytest.mark.parametrize("snapshot", [False, True])

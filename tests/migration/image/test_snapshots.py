@@ -5,12 +5,22 @@ from dataclasses import replace
 import pytest
 
 from migration.image.advance import Batch, advance
-from migration.image.cluster import Broker, ClusterImage, Gone, Provenance, summarize
-from migration.image.summary import Mode
+from migration.image.cluster import Broker, ClusterImage, Early, Gone, Provenance, summarize
+from migration.image.phases import MIGRATION, PRE_MIGRATION, MigrationState
+from migration.image.summary import Mode, Phase, UnfencedEarly
 from migration.metadata.directory_ids import UNASSIGNED, DirectoryId
 from migration.metadata.events import Moment
-from migration.metadata.records import FenceBroker, RegisterBroker, Stamped, UnfenceBroker
+from migration.metadata.records import (
+    FenceBroker,
+    RegisterBroker,
+    RegisterController,
+    Stamped,
+    UnfenceBroker,
+    ZkMigrationState,
+)
 from migration.metadata.transactions import Admission
+from migration.observed.znode_codec import ZkController
+from migration.observed.zookeeper import ZooKeeperImage
 from migration.shard.report import Movement, ShardReport
 
 A, B = (DirectoryId(bytes([each]) * 16) for each in (0xA, 0xB))
@@ -22,10 +32,17 @@ KNOWN = Broker(
 )  # fmt: skip
 
 
-def loaded(before: Broker, log_dirs: tuple[DirectoryId, ...], *, epoch: int, left: int) -> Broker:
+def loaded(
+    before: Broker,
+    log_dirs: tuple[DirectoryId, ...],
+    *,
+    epoch: int,
+    left: int,
+    fenced: bool = False,
+) -> Broker:
     """Return the broker after a snapshot; 5 of its replicas were pending, and `left` are now."""
     registration = RegisterBroker(
-        1, False, bytes([epoch]) * 16, epoch, None, False, False, log_dirs
+        1, False, bytes([epoch]) * 16, epoch, None, fenced, False, log_dirs
     )
     report = ShardReport(
         directories={(1, UNASSIGNED): left - 5, (1, A): 5 - left},
@@ -42,6 +59,16 @@ def loaded(before: Broker, log_dirs: tuple[DirectoryId, ...], *, epoch: int, lef
         records=[(Stamped(END.offset, END.timestamp_ms, registration), Admission.NOW)],
     )  # fmt: skip
     return advance(image, batch)[0].brokers[1]
+
+
+@pytest.mark.parametrize(("left", "fenced"), [(0, False), (0, True), (3, True)])
+def test_when_an_early_unfencing_ended_is_not_in_a_snapshot(left: int, *, fenced: bool) -> None:
+    before = replace(KNOWN, early=Early(at=AT, pending=5))
+    after = loaded(before, (A, B), epoch=10, left=left, fenced=fenced)
+    assert after.early is not None
+    assert (after.early.until is None, after.early.total_ms) == (False, None)
+    (summary,) = summarize("prod", ClusterImage(brokers={1: after})).brokers
+    assert summary.unfenced_early == UnfencedEarly(pending=5, duration_ms=None)
 
 
 @pytest.mark.parametrize(("left", "pending"), [(5, 5), (2, 2), (0, 5)])
@@ -135,3 +162,67 @@ def test_a_directory_that_failed_while_replicas_were_pending_is_found(
     after = loaded(KNOWN, (A,), epoch=10, left=left)
     end = Moment(offset=END.offset, timestamp_ms=END.timestamp_ms)
     assert after.failed == (Gone(directories=(B,), pending=3, at=end) if failed else None)
+
+
+FILE_MS = 90_000
+"""When a controller wrote the snapshot's file, an hour after its last record."""
+
+
+def with_the_copy(before: ClusterImage) -> ClusterImage:
+    """Return the image after a snapshot that has the copy; its last record has the time 9,000."""
+    copied = Stamped(END.offset, FILE_MS, ZkMigrationState(MIGRATION))
+    start = 0 if before.provenance is None else before.provenance.offset + 1
+    batch = Batch(
+        log=1, start=start, end=END, reports={}, snapshot=True,
+        records=[(copied, Admission.NOW)],
+    )  # fmt: skip
+    return advance(before, batch)[0]
+
+
+def held_by_broker(claimed_ms: int) -> ZooKeeperImage:
+    holder = ZkController(id=1, kraft_epoch=-1, claimed_ms=claimed_ms)
+    return ZooKeeperImage(seen_ms=FILE_MS + 500, controller=holder, held_by=holder)
+
+
+IN_PRE_MIGRATION = ClusterImage(
+    migration_state=MigrationState().now(PRE_MIGRATION, 1_000),
+    provenance=Provenance(offset=20, epoch=1, timestamp_ms=2_000),
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "claimed_ms", "phase"),
+    [
+        (ClusterImage(), 4_000, Phase.ROLLED_BACK),
+        (ClusterImage(), 9_500, Phase.ROLLED_BACK),
+        (IN_PRE_MIGRATION, 4_000, Phase.ROLLED_BACK),
+        (IN_PRE_MIGRATION, 1_500, Phase.DUAL_WRITE),
+    ],
+)
+def test_the_time_of_a_snapshots_file_is_not_that_of_the_copy(
+    before: ClusterImage, claimed_ms: int, phase: Phase
+) -> None:
+    """The copy was made at an unknown time after the last record that was read before."""
+    image = replace(before, zookeeper=held_by_broker(claimed_ms))
+    assert with_the_copy(image).phase is phase
+
+
+def test_a_controller_that_registers_before_the_file_is_written_ends_the_migration() -> None:
+    image = with_the_copy(ClusterImage())
+    registration = RegisterController(3001, bytes([9]) * 16, zk_migration_ready=False)
+    batch = Batch(
+        log=1, start=101, end=replace(END, offset=101), reports={},
+        records=[(Stamped(101, FILE_MS - 500, registration), Admission.NOW)],
+    )  # fmt: skip
+    assert summarize("prod", advance(image, batch)[0]).ends_migration == (3001,)
+
+
+@pytest.mark.parametrize("fenced", [False, True])
+def test_the_event_of_a_snapshot_has_the_fenced_brokers(fenced: bool) -> None:
+    record = RegisterBroker(1, False, bytes([7]) * 16, 50, None, fenced, False, (A,))
+    batch = Batch(
+        log=1, start=0, end=END, reports={}, snapshot=True,
+        records=[(Stamped(END.offset, END.timestamp_ms, record), Admission.NOW)],
+    )  # fmt: skip
+    (event,) = advance(ClusterImage(), batch)[1]
+    assert event.fields["fenced"] == ([1] if fenced else [])

@@ -217,8 +217,17 @@ def test_a_destination_that_is_too_small_is_an_obstacle() -> None:
         "broker 1: /d1 would have 0 bytes free, below the reserve of 20",
     )
     assert not obstacles(drain(full, D0), {1: broker(1, source, log_dir(D1, free=80))})
-    begun = {1: {at("t-9"): D1}}
-    assert not obstacles(drain(full, D0), {1: full}, begun), "a plan that has begun is completed"
+    own = {1: {at("t-0"): D1, at("t-9"): D1}}
+    assert obstacles(drain(full, D0), {1: full}, own), "the plan has not begun"
+    for begun in (
+        log_dir(D1, {"t-9": 1}, free=60),
+        log_dir(D1, free=60, futures={"t-9": 4}),
+    ):
+        now = {1: broker(1, source, begun)}
+        assert not obstacles(drain(full, D0), now, own), "a plan that has begun is completed"
+    other = broker(2, log_dir(D0), log_dir(D1, {"t-9": 1}))
+    both = own | {2: {at("t-9"): D1}}
+    assert obstacles(drain(full, D0), {1: full, 2: other}, both), "not on this broker"
 
 
 @pytest.mark.parametrize("target", [D1, D2])

@@ -1,12 +1,22 @@
 """The next step of moves under way: bounded, resumed from the disks, stopped by a failure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.moves.steps import STRIKES_MAX, Measured, Moving, Step, measured, next_step
+from migration.moves.steps import (
+    STRIKES_MAX,
+    Copies,
+    Measured,
+    Moving,
+    Step,
+    copies,
+    measured,
+    next_step,
+)
 from migration.moves.verify import Progress, Verified, on_disk
 from migration.observed.probed import Unknown
 from tests.migration.moves.brokers import D0, D1, D2, at, broker, log_dir
@@ -137,3 +147,56 @@ def test_progress_is_measured_in_bytes() -> None:
     assert measured(found, {1: full}, {}) == Measured(1, 3, 300, 850)
     silent = on_disk(1, targets, Unknown("b1 refused"))
     assert {each.progress for each in silent} == {Progress.UNKNOWN}
+
+
+def copied(
+    before: Mapping[int, Copies], now_s: float, **seen: tuple[int, int | None]
+) -> Mapping[int, Copies]:
+    """The copies of broker 1, by name: its bytes and its lag."""
+    names = {name.replace("_", "-"): each for name, each in seen.items()}
+    full = broker(
+        1,
+        log_dir(D0, dict.fromkeys(names, 600)),
+        log_dir(
+            D1,
+            futures={name: lag for name, (_, lag) in names.items()},
+            future_sizes={name: size for name, (size, _) in names.items()},
+        ),
+    )
+    found = on_disk(1, {at(name): D1 for name in names}, full.log_dirs)
+    return copies(before, found, {1: full}, now_s)
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "goes_on"),
+    [
+        ((100, 7), (200, 4), True),
+        ((100, 7), (100, 7), False),
+        ((100, 7), (100, 9), False),  # the fetcher is stuck, and the partition gets records
+        ((100, 0), (200, 0), False),  # it has caught up, and no controller confirms it
+        ((100, None), (100, None), False),  # its source is not online
+    ],
+)
+def test_a_broker_whose_copies_do_not_go_on_keeps_the_time(
+    was: tuple[int, int | None], now: tuple[int, int | None], *, goes_on: bool
+) -> None:
+    """The rule is that of `future_replica_stuck`."""
+    before = copied({}, 5.0, t_0=was, t_1=(0, 9))
+    assert before[1].since_s == 5.0
+    after = copied(before, 8.0, t_0=now, t_1=(0, 9))
+    assert after[1].since_s == (8.0 if goes_on else 5.0)
+
+
+def test_a_copy_that_begins_or_arrives_is_progress() -> None:
+    before = copied({}, 5.0, t_0=(100, 7))
+    both = copied(before, 6.0, t_0=(100, 7), t_1=(0, 9))
+    assert both[1].since_s == 6.0
+    assert copied(both, 7.0, t_1=(0, 9))[1].since_s == 7.0
+    assert copied(both, 7.0) == {}
+
+
+def test_a_silent_broker_has_no_copies() -> None:
+    """When it answers again, the time begins again."""
+    silent = on_disk(1, {at("t-0"): D1}, Unknown("b1 refused"))
+    now = {1: replace(broker(1), log_dirs=Unknown("b1 refused"))}
+    assert copies(copied({}, 5.0, t_0=(100, 7)), silent, now, 6.0) == {}

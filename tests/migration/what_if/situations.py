@@ -88,6 +88,7 @@ def situation(*parts: Partition, **given: Any) -> Situation:
             broker_ids=given.get("alive", frozenset({1, 2, 3})),
             partitions=parts,
             min_isr=min_isr if isinstance(min_isr, Unknown) else topics,
+            unclean=given.get("unclean", frozenset()),
             reassignments=given.get("reassignments", ()),
         ),
         brokers=brokers,

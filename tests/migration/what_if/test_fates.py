@@ -79,6 +79,24 @@ def test_the_broker_fails(
 
 
 @pytest.mark.parametrize(
+    ("one", "unclean", "follows"),
+    [
+        (part((1, 2), isr=(1,)), {T.topic}, True),
+        (part((1, 2), isr=(1,)), {"other"}, False),
+        (part((1, 3), isr=(1,)), {T.topic}, False),
+    ],
+)
+def test_the_topics_setting_shows_whether_an_unclean_election_follows(
+    one: Partition, unclean: set[str], *, follows: bool
+) -> None:
+    """If another replica is alive; 3 is not."""
+    now = situation(one, alive=frozenset({1, 2}), unclean=frozenset(unclean))
+    (line,) = if_broker_fails(now).lines
+    assert line.fate is Fate.UNAVAILABLE
+    assert ("unclean.leader.election.enable=true: Kafka elects" in line.why) is follows
+
+
+@pytest.mark.parametrize(
     ("one", "assignments", "fate", "basis"),
     [
         (part((1, 2)), {T: assigned()}, Fate.LEADER_MOVES, Basis.BOTH),

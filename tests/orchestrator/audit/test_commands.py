@@ -59,6 +59,19 @@ def test_an_export_is_verified_without_kraftgate(config: Path) -> None:
     assert judged_apart(exported.stdout.replace('"number":4', '"number":5')).returncode == 1
 
 
+def test_an_export_is_the_same_in_every_locale(config: Path, path: Path) -> None:
+    with AuditLog.open(path) as log:
+        log.append("prod", "decision", {"who": "J\u00f6rg", "reason": "\u2014 \u65e5\u672c"}, 9)
+    done = subprocess.run(
+        [sys.executable, "-m", "orchestrator", "audit", "export", "--config", str(config)],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+        check=True,
+    )
+    assert "J\u00f6rg" in done.stdout.decode()
+    assert judged_apart(done.stdout.decode()).stdout.split()[0] == str(ENTRIES + 1)
+
+
 @pytest.mark.usefixtures("path")
 def test_an_export_can_be_of_one_cluster_and_go_on(config: Path) -> None:
     lines = audit(config, "export", "--cluster", "prod", "--after", "3").stdout.splitlines()

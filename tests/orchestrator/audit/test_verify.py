@@ -223,6 +223,16 @@ def test_with_both_rewritten_only_a_head_noted_elsewhere_tells(path: Path) -> No
     assert before[-1].hash in found.why
 
 
+def test_an_appended_entry_with_the_right_hashes_is_not_found(path: Path) -> None:
+    """The handbook says so: the chain has no key."""
+    last = entries(path)[-1]
+    added = sealed(replace(last, sequence=ENTRIES + 1, previous=last.hash, kind="approved"))
+    tamper(path, ("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", row(added)))
+    assert verify(path, last.hash) == VerifyResult(ok=True, count=ENTRIES + 1, head=added.hash)
+    handbook = Path(__file__).parents[3] / "runbooks" / "handbook"
+    assert "which nothing shows" in (handbook / "security.md").read_text("utf-8")
+
+
 def test_a_head_that_was_noted_earlier_is_still_in_the_log(path: Path) -> None:
     noted = entries(path)[-1].hash
     with AuditLog.open(path) as log:

@@ -330,8 +330,9 @@ def test_ctrl_c_during_the_imports_prints_nothing(folder: Path, program: str) ->
             time.sleep(after_s)  # there is no event before the imports
             process.send_signal(signal.SIGINT)
             said = process.communicate(timeout=PATIENCE_S)[1].decode()
-        # Python's own start, and the import of `signal`, are before Kraftgate can do anything.
-        early = "orchestrator/" not in said or "\n    import signal\n" in said
+        # Before the first line of `orchestrator.cli` has run, Kraftgate cannot do anything:
+        # Python's own start, finding that file, and the import of `signal`.
+        early = "orchestrator/cli/" not in said or "\n    import signal\n" in said
         assert early or "Traceback" not in said, (after_s, said)
         assert "unexpected error" not in said, (after_s, said)
 

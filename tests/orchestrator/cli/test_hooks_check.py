@@ -1,12 +1,13 @@
 """`kraftgate hooks check`: what it prints, and its exit codes; the cluster is not there."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from migration.observed.probed import Broker, Facts, Topics
+from migration.observed.probed import Broker, Controller, Facts, Topics, Unknown
 from orchestrator.cli import hooks as command
 from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
@@ -31,18 +32,19 @@ runbook: {file: zk-to-kraft-jbod, hooks: hooks.yaml}
 """
 
 
+def known(target: Target) -> Facts:
+    brokers = (Broker(id=0, endpoint="k0:9092"), Broker(id=3, endpoint="k3:9092"))
+    topics = Topics(cluster_id="x", broker_ids=frozenset({0, 3}), partitions=())
+    return Facts(cluster=target.cluster, topics=topics, brokers=brokers)
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A configuration of a cluster whose brokers 0 and 3 are known."""
     (tmp_path / "kraftgate.yaml").write_text(CONFIG, "utf-8")
     (tmp_path / "hooks.yaml").write_text(HOOKS, "utf-8")
 
-    def gather(target: Target) -> Facts:
-        known = (Broker(id=0, endpoint="k0:9092"), Broker(id=3, endpoint="k3:9092"))
-        topics = Topics(cluster_id="x", broker_ids=frozenset({0, 3}), partitions=())
-        return Facts(cluster=target.cluster, topics=topics, brokers=known)
-
-    monkeypatch.setattr(command, "gather", gather)
+    monkeypatch.setattr(command, "gather", known)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -94,6 +96,33 @@ def test_the_json_has_all_of_it(folder: Path) -> None:
     assert "KRAFTGATE_BROKER" in first["environment"]
     assert second["output"] == ["no route to k3"]
     assert (last["verdict"], last["check"]) == ("later", None)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_controller_without_a_known_id_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its command was neither made nor checked, so the report is not complete."""
+    silent = Unknown("DESCRIBE_CONFIGS on CLUSTER is needed")
+    controllers = (
+        Controller(endpoint="c1:9093", node_id=3000),
+        Controller(endpoint="c2:9093", node_id=silent),
+        Controller(endpoint="c3:9093", unreachable="c3:9093 refused"),
+    )
+    monkeypatch.setattr(command, "gather", lambda at: replace(known(at), controllers=controllers))
+    lines = [
+        "controller at c2:9093: DESCRIBE_CONFIGS on CLUSTER is needed",
+        "controller at c3:9093: c3:9093 refused",
+    ]
+    done = check()
+    head, _, rest = done.stdout.partition("\n\n")
+    assert {f"not known: {line}" for line in lines} <= set(head.splitlines())
+    assert "ok      finalize[3000]" in rest
+    assert "later   finalize[each controller]" in rest
+    assert "why     2 configured controllers with an unknown id" in rest
+    found = json.loads(check("--json").stdout)
+    assert set(lines) <= set(found["not_known"])
+    verdicts = {each["id"]: each["verdict"] for each in found["hooks"]}
+    assert verdicts["finalize[3000]"] == "ok"
+    assert verdicts["finalize[each controller]"] == "later"
 
 
 def test_another_file_may_be_named_and_0_means_that_nothing_is_wrong(folder: Path) -> None:

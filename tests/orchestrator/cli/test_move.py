@@ -437,8 +437,13 @@ def test_a_replica_that_the_metadata_does_not_list_ends_with_4(
     out = tmp_path / "plan.json"
     result = run("plan", *DRAIN, "--json", "--out", out)
     assert result.exit_code == ExitCode.NO_DATA, result.output
-    for name in ("t-1", "secret-0"):
-        assert f"broker 1 has {name} in /d0, and the cluster's metadata lists no" in result.stderr
+    assert "broker 1 has secret-0, t-1 in /d0, and the cluster's metadata does" in result.stderr
+    assert "its topic was deleted and the log is left (`replica_not_in_metadata`" in result.stderr
+    rest = tmp_path / "rest.json"
+    rest.write_text(result.stdout)
+    assert "To move the others now, pass the output of --json with --from" in result.stderr
+    again = run("plan", "--from", rest, "--out", tmp_path / "again.json")
+    assert again.exit_code == ExitCode.DONE, again.output
     (moved,) = json.loads(result.stdout)["kraftgate"]["moves"]
     assert (moved["topic"], moved["partition"]) == ("t", 0)
     assert not out.exists()
@@ -789,6 +794,20 @@ def test_the_printed_commands_name_the_configuration_and_the_cluster_and_are_quo
     assert result.stdout.endswith(f": kraftgate move verify '{plan}' {where}\n")
 
 
+def test_a_plan_begins_only_if_the_reserve_of_the_destination_stays_free(
+    run: Callable[..., Result], cluster: Cluster, kafka: Kafka, plan: Path
+) -> None:
+    """The disk has filled since the plan was made."""
+    cluster.put(
+        broker(1, log_dir(D0, {"t-0": 600, "t-1": 200}), log_dir(D1, free=805)),
+        broker(2, log_dir(D0), log_dir(D1)),
+    )
+    result = run("apply", plan, "--yes")
+    assert result.exit_code == ExitCode.HAZARD, result.output
+    assert "/d1 would have 5 bytes free, below the reserve of 20" in result.stderr
+    assert not kafka.sent
+
+
 def test_another_clients_move_is_against_the_plan(
     run: Callable[..., Result], cluster: Cluster, kafka: Kafka, plan: Path
 ) -> None:
@@ -1001,6 +1020,7 @@ def test_the_line_has_rate_and_time_left() -> None:
     assert moving_line("prod", throttled, Step({}, (), {}), 100.0).endswith("100 B/s, 1m00s left")
     silent = moving_line("prod", done, Step({}, (), {2: "b2 refused"}), None)
     assert silent.endswith("no rate yet, broker 2 does not answer: b2 refused")
+    assert moving_line("prod", done, Step({}, (), {}), None, ("it is so",)).endswith(", it is so")
 
 
 @pytest.mark.parametrize("is_ignored", [False, True])
@@ -1061,7 +1081,7 @@ def test_an_output_that_is_closed_does_not_end_the_moves(monkeypatch: pytest.Mon
     monkeypatch.setattr("orchestrator.views.terminal.moves.echo", closed)
     with MovesView("prod", None) as view:
         for completed in (0, 1):
-            view.show(Measured(completed, 2, 0, 10), Step({}, (), {}))
+            view.show(Measured(completed, 2, 0, 10), Step({}, (), {}), ())
 
 
 @pytest.mark.parametrize("verb", [("apply", "--yes"), ("cancel",)], ids=lambda verb: verb[0])
@@ -1089,5 +1109,29 @@ def test_a_last_line_that_nobody_reads_changes_no_exit_code(
 def test_on_a_terminal_the_line_has_a_bar() -> None:
     terminal = Console(width=100, file=(sink := io.StringIO()), force_terminal=True)
     with MovesView("prod", terminal) as view:
-        view.show(Measured(0, 2, 50, 100), Step({}, (), {}))
+        view.show(Measured(0, 2, 50, 100), Step({}, (), {}), ())
     assert f"[{'#' * 15}{'-' * 15}] prod: 0 of 2 replicas" in sink.getvalue()
+
+
+def test_a_plan_without_moves_has_a_bar() -> None:
+    """It is applied to restore a throttle."""
+    terminal = Console(width=100, file=(sink := io.StringIO()), force_terminal=True)
+    with MovesView("prod", terminal) as view:
+        view.show(Measured(0, 0, 0, 0), Step({}, (), {}), ())
+    assert f"[{'#' * 30}] prod: 0 of 0 replicas" in sink.getvalue()
+
+
+def test_on_a_terminal_a_stall_is_complete_below_the_line() -> None:
+    terminal = Console(width=40, file=(sink := io.StringIO()), force_terminal=True)
+    stalled = f"broker 1 {'waits ' * 12}to end: kraftgate move cancel plan.json"
+    with MovesView("prod", terminal) as view:
+        view.show(Measured(0, 2, 50, 100), Step({}, (), {}), (stalled,))
+    assert stalled in " ".join(sink.getvalue().split())
+
+
+def test_in_a_log_a_stall_is_a_line_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with MovesView("prod", None) as view:
+        for stalled in ((), (), ("broker 1 waits for 1m00s",), ("broker 1 waits for 1m01s",)):
+            view.show(Measured(0, 2, 50, 100), Step({}, (), {}), stalled)
+    lines = capsys.readouterr().out.splitlines()
+    assert [each.endswith("broker 1 waits for 1m00s") for each in lines] == [False, True]

@@ -1,6 +1,7 @@
 """`kraftgate wait`: exit codes and output, on a real store; only the job that fills it is faked."""
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -133,6 +134,8 @@ def test_with_fail_fast_it_does_not_wait_for_a_person(tmp_path: Path, job: Job) 
     job.write(cluster(Phase.ROLLED_BACK, kraft(3)))
     result = wait(tmp_path, "--condition", "finalized", "--fail-fast")  # within 30 minutes
     assert result.exit_code == ExitCode.HAZARD
+    last = result.stderr.splitlines()[-1]
+    assert re.match(r"kraftgate: after \d+ m?s: prod: phase\(finalized\): ", last), last
 
 
 def test_as_json_it_tells_every_condition(tmp_path: Path, job: Job) -> None:
@@ -204,5 +207,5 @@ def test_what_cannot_be_waited_for_ends_with_2(
 def test_a_checkpoint_of_a_cluster_without_a_runbook_is_refused(tmp_path: Path, job: Job) -> None:
     job.write(DONE)
     result = wait(tmp_path, "--checkpoint", "copied")
-    assert result.exit_code == ExitCode.FAILED
+    assert result.exit_code == ExitCode.USAGE
     assert "prod has no `runbook` to pass a checkpoint of" in result.stderr

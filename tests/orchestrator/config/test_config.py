@@ -417,6 +417,27 @@ def test_each_problem_says_what_and_how_to_mend_it(text: str, said: str) -> None
 def test_what_is_not_yaml_says_where() -> None:
     (said,) = problems("cluster: {name: a}\nstall: [\n")
     assert said.startswith("kraftgate.yaml:3: not YAML: ")
+    for escape in (r"\U00110000", r"\UFFFFFFFF"):  # PyYAML's scanner converts it
+        (said,) = problems(f'cluster: {{name: "{escape}"}}\n')
+        assert said.startswith("kraftgate.yaml:1: not YAML: ")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ('!!bool "x"', "`x` is not a valid bool"),
+        ('!!int ""', "`` is not a valid int"),
+        ('!!int "x"', "`x` is not a valid int"),
+        ('!!float ""', "`` is not a valid float"),
+        ('!!timestamp "x"', "`x` is not a valid timestamp"),
+        ("2024-13-45", "`2024-13-45` is not a valid timestamp"),
+        ("1" + ":59" * 200 + ".0", f"`1{':59' * 13}` is not a valid float"),
+    ],
+)
+def test_a_value_that_yaml_cannot_convert_says_where(value: str, said: str) -> None:
+    assert problems(f"cluster: {{name: a}}\nstall:\n  after: {value}\n") == [
+        f"kraftgate.yaml:3: not YAML: {said}: put it in quotes, without a tag"
+    ]
 
 
 def test_a_file_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:

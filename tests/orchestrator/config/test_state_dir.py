@@ -1,7 +1,10 @@
 """Problems of a state directory, or of a log to replay, are reported before anything starts."""
 
+import errno
 import json
 import os
+import re
+import resource
 import socket
 import subprocess
 import sys
@@ -15,7 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from orchestrator.cli.program import main
-from orchestrator.config.state_dir import claiming, not_followed
+from orchestrator.config.state_dir import claiming, not_followed, unusable
 from orchestrator.errors import ExitCode, KraftgateError, LockHeld
 from streams.state.claim import LOCK_FILE, Holder, StateDirInUse, claimed
 
@@ -79,12 +82,18 @@ def test_a_missing_directory_is_made(tmp_path: Path) -> None:
         assert (tmp_path / "a" / "b" / LOCK_FILE).is_file()
 
 
-def test_a_second_run_names_the_first_and_not_its_port(tmp_path: Path, port: int) -> None:
+@pytest.mark.parametrize("has_state", [False, True])
+def test_a_second_run_names_the_first_and_not_its_port(
+    tmp_path: Path, port: int, *, has_state: bool
+) -> None:
     file = config(tmp_path, "state", f"metrics: {{listen: '127.0.0.1:{port}'}}\n")
     with claimed(tmp_path / "state"):
+        if has_state:
+            (tmp_path / "state" / "audit.db").touch()
         line = the_line(invoke("run", "--config", file), ExitCode.FAILED)
     assert f"{tmp_path / 'state'} is in use by process {os.getpid()} on " in line
     assert str(port) not in line
+    assert ("set another state directory" in line) is not has_state
 
 
 @pytest.mark.parametrize("is_replaced", [False, True])
@@ -96,6 +105,15 @@ def test_a_lock_file_that_was_deleted_is_named(tmp_path: Path, *, is_replaced: b
         if is_replaced:
             stack.enter_context(claimed(state_dir))
         with pytest.raises(LockHeld, match=f"`state_dir`: {state_dir}/lock was deleted or repl"):
+            check()
+
+
+def test_a_lock_that_a_file_server_gave_to_another_host_is_lost(tmp_path: Path) -> None:
+    other = Holder(host="kraftgate2", pid=7, after_boot_s=9.0, command="kraftgate run", since="")
+    with claiming(tmp_path, "`state_dir`") as check:
+        check()
+        (tmp_path / LOCK_FILE).write_text(json.dumps(asdict(other)))
+        with pytest.raises(LockHeld, match="was claimed by process 7 on kraftgate2"):
             check()
 
 
@@ -158,6 +176,70 @@ def test_a_full_disk_is_named(tmp_path: Path) -> None:
     with pytest.raises(KraftgateError, match=text) as raised, claiming(tmp_path, "`state_dir`"):
         pass
     assert raised.value.code is ExitCode.FAILED
+
+
+def test_a_missing_file_handle_ends_no_unit_and_suggests_no_other_directory(tmp_path: Path) -> None:
+    """With another directory a migration would go on without its trail and its holds."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with claiming(tmp_path, "`state_dir`") as check:
+        (tmp_path / "audit.db").touch()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))
+        try:
+            with pytest.raises(KraftgateError, match="LimitNOFILE") as raised:
+                check()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert raised.value.code is ExitCode.FAILED
+    assert "another directory" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("number", "fix", "code"),
+    [
+        (errno.EIO, "check its disk, and keep it", ExitCode.FAILED),
+        (errno.EROFS, "check its disk and mount it writable, and keep it", ExitCode.FAILED),
+        (errno.ESTALE, "mount its file system again, and keep it", ExitCode.FAILED),
+        (errno.ENOMEM, "free memory on this host", ExitCode.FAILED),
+        (errno.ENFILE, "let this host open more files", ExitCode.FAILED),
+        (errno.EACCES, "let user .* read and write it, and keep it", ExitCode.USAGE),
+        (errno.ENOLCK, "check its file system, and keep it", ExitCode.FAILED),
+        (errno.ETIMEDOUT, "check its file system, and keep it", ExitCode.FAILED),
+    ],
+)
+@pytest.mark.parametrize("name", ["store.db", "audit.db", "checkpoint", "clusters"])
+def test_a_directory_with_an_execution_is_repaired_and_not_replaced(
+    tmp_path: Path, number: int, fix: str, code: ExitCode, name: str
+) -> None:
+    (tmp_path / name).touch()
+    error = unusable(tmp_path, "`state_dir`", OSError(number, os.strerror(number)))
+    assert re.search(f"{os.strerror(number)}: {fix}", str(error))
+    assert "set another" not in str(error)
+    assert error.code is code
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(errno.EROFS, ExitCode.USAGE), (errno.EIO, ExitCode.FAILED)]
+)
+def test_a_new_directory_may_be_another(tmp_path: Path, number: int, code: ExitCode) -> None:
+    (tmp_path / LOCK_FILE).touch()  # the first file; it alone is no execution
+    error = unusable(tmp_path, "`state_dir`", OSError(number, os.strerror(number)))
+    assert "check its disk" in str(error)
+    assert "or set another directory" in str(error)
+    assert error.code is code
+
+
+def test_a_directory_that_cannot_be_read_may_have_an_execution(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Simulated: no file system here loses its server."""
+
+    def lost(_: Path) -> os.stat_result:
+        raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+
+    monkeypatch.setattr(Path, "lstat", lost)
+    error = unusable(tmp_path, "`state_dir`", OSError(errno.ESTALE, os.strerror(errno.ESTALE)))
+    assert "it may have the state of an execution" in str(error)
+    assert "set another" not in str(error)
 
 
 def test_a_directory_without_a_log_ends_a_replay_at_once(tmp_path: Path) -> None:

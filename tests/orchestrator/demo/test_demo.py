@@ -124,6 +124,17 @@ def test_a_picture_that_cannot_be_written_fails_before_the_cluster_starts(
         assert f"demo: failed: --picture {picture}: " in capsys.readouterr().out
 
 
+def test_the_home_of_an_earlier_demo_is_refused_with_advice_that_the_demo_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(demo, "run", lambda *_: pytest.fail("the cluster starts"))
+    (tmp_path / "cluster").mkdir()
+    assert demo.main(["--home", str(tmp_path)]) == 1
+    said = capsys.readouterr().out
+    assert f"demo: failed: --home {tmp_path}: " in said
+    assert "name another directory" in said
+
+
 def _noting_lab(did: list[str]) -> Lab:
     class Noting:
         def __getattr__(self, name: str) -> Callable[..., None]:

@@ -1,6 +1,7 @@
 """Both locks of a cluster together: a lock that another orchestrator held in between was lost."""
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -20,8 +21,11 @@ from orchestrator.execution.locks.store_lock import Held, NotHeld, StoreLock
 from orchestrator.execution.locks.zookeeper_lock import ZooKeeperLock
 from orchestrator.execution.moves import Orchestrating
 from orchestrator.process.owner import Owner
+from streams.zookeeper import calls
+from streams.zookeeper.ensemble import Ensemble
 from tests.orchestrator.execution.test_executor import ANNA, ELSEWHERE, Night, at_finalize
 from tests.scenes.night import cluster, kraft
+from tests.support.dropping import dropping
 from tests.support.fake_store import FakeStore
 
 
@@ -44,7 +48,7 @@ class _Shared(ZooKeeperLock):
         self._tokens = [1, token_again]
         self.is_held = False
 
-    def acquire(self, wait_s: float = 0.0) -> int:  # noqa: ARG002
+    def acquire(self, wait_s: float = 0.0, connect_s: float = 0.0) -> int:  # noqa: ARG002
         self.is_held = True
         return self._tokens.pop(0)
 
@@ -74,6 +78,43 @@ def test_a_step_begins_only_on_what_was_decided_while_the_lock_was_held() -> Non
 
 def test_a_lock_that_nobody_else_held_is_taken_back() -> None:
     assert isinstance(_lost(1).begin(ELSEWHERE, has_zookeeper=True), Held)
+
+
+@pytest.fixture
+def unreachable() -> Iterator[ZooKeeperLock]:
+    """A lock in a ZooKeeper whose address drops packets."""
+    with dropping() as port:
+        lock = ZooKeeperLock(Ensemble(connect=f"127.0.0.1:{port}"), Owner.myself(0))
+        yield lock
+        lock.release()
+
+
+def test_the_loop_does_not_wait_for_zookeeper(unreachable: ZooKeeperLock) -> None:
+    """It is the loop of all clusters; the client goes on connecting between two ticks."""
+    lock = ClusterLock(_Local(), unreachable)
+    clients = []
+    for _ in range(2):
+        found = lock.begin(ELSEWHERE, has_zookeeper=True)
+        assert isinstance(found, NotHeld)
+        assert "no ZooKeeper reachable" in found.why
+        clients.append(unreachable._zookeeper._client)
+    assert clients[0] is clients[1] is not None
+
+
+def test_a_client_that_does_not_connect_is_replaced_and_its_reason_stays(
+    unreachable: ZooKeeperLock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ZooKeeper may reject it for ever; the trail has an entry for each other reason."""
+    lock = ClusterLock(_Local(), unreachable)
+    lock.begin(ELSEWHERE, has_zookeeper=True)
+    before = unreachable._zookeeper._client
+    assert before is not None
+    before.handler.tried["z1:2181"] = "it rejects this client"
+    monkeypatch.setattr(calls, "_UNCONNECTED_S_MAX", 0.0)
+    found = lock.begin(ELSEWHERE, has_zookeeper=True)
+    assert isinstance(found, NotHeld)
+    assert "z1:2181: it rejects this client" in found.why
+    assert unreachable._zookeeper._client is not before
 
 
 def test_moves_end_once_another_orchestrator_had_the_lock() -> None:
@@ -138,7 +179,8 @@ def test_a_restart_without_the_shared_lock_does_not_end_a_step_elsewhere(
     night.settle()
     night.phase, night.lock = phase, ClusterLock(_Local(), None)
     night.take_up()
-    assert ELSEWHERE.end_command in night.settle().holds[0]
+    shown = night.settle()
+    assert shown.commands[0] in shown.holds[0]
     assert "step_elsewhere_ended" not in night.kinds()
     night.say(entries.StepElsewhereEnded(step=ELSEWHERE, by=ANNA, reason="ps shows nothing"))
     assert "was begun by another orchestrator" not in str(night.settle().holds)

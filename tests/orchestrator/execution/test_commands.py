@@ -519,6 +519,16 @@ def test_an_execution_that_begins_within_a_migration_says_what_to_skip(desk: Des
     assert "skip" not in desk.refused("rollback", *WHY)
 
 
+def test_an_execution_of_another_runbook_is_not_steered_by_the_configured_one(desk: Desk) -> None:
+    desk.config.write_text(desk.config.read_text().replace("./small.yaml", "disk-replacement"))
+    refused = desk.refused("approve", "finalize", *WHY)
+    assert (
+        "is the runbook disk-replacement, and the execution is of small: set `runbook.file` to"
+        " the file of the runbook small, and start `kraftgate run` again"
+    ) in refused
+    assert "estore" not in refused
+
+
 def test_a_changed_runbook_is_not_steered_by(desk: Desk) -> None:
     (desk.folder / "small.yaml").write_text(RUNBOOK + "# changed\n")
     assert "was changed since this execution began" in desk.refused("approve", "finalize", *WHY)
@@ -536,6 +546,14 @@ def test_waiting_for_a_checkpoint(desk: Desk) -> None:
     unknown = desk.types("wait", "--checkpoint", "finalise", "--timeout", "1s")
     assert unknown.exit_code == ExitCode.USAGE
     assert "has no checkpoint finalise" in unknown.stderr
+
+
+def test_a_checkpoint_that_an_aborted_execution_passed_is_not_passed(desk: Desk) -> None:
+    """The next attempt has not begun: a script must not perform its steps."""
+    desk.tell(entries.Aborted(by=ANNA, reason="x"))
+    waited = desk.types("wait", "--fail-fast", "--checkpoint", "brokers-kraft", "--timeout", "1m")
+    assert waited.exit_code == ExitCode.HAZARD, waited.output
+    assert "the execution was aborted: kraftgate begin begins a new one" in waited.stderr
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ from orchestrator.audit.execution.state import CheckpointState, Stage
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.audit.sentences import sentence
 from orchestrator.config.models import ClusterEntry
-from orchestrator.errors import AuditError
+from orchestrator.errors import AuditError, HookError, RunbookError
 from orchestrator.execution.approvals import basis
 from orchestrator.execution.commands import Commands
 from orchestrator.execution.executor import Executor
@@ -241,12 +241,13 @@ class Night:
     def take_up(self) -> Executor:
         """What a new orchestrator does."""
         fence = self.log.take_fence(self.trail.cluster, "test", self.now_ms)
+        commands = Commands(options=(), cluster="prod")
         self.executor = Executor(
             loaded=self.loaded,
             trail=self.trail,
             fence=fence,
             facts=self.facts,
-            commands=Commands(options=(), cluster="prod"),
+            commands=commands,
             state_dir=self.outside.folder,
             steps=lambda tell: Steps(
                 entry=ClusterEntry(name="prod"),
@@ -255,6 +256,7 @@ class Night:
                 lock=self.lock,
                 home=HOME,
                 environment={"KRAFTGATE_CLUSTER": "prod"},
+                commands=commands,
                 record=tell,
             ),
         )
@@ -395,6 +397,44 @@ def test_a_failed_hook_comes_with_its_decisions_at_once(night: Night) -> None:
         assert bool(each.commands) == (each.asks is not None)
 
 
+def test_a_hook_whose_command_cannot_be_made_is_an_operators_turn_and_raises_the_alert(
+    night: Night,
+) -> None:
+    def hook(step: str, fields: Mapping[str, str], environment: Mapping[str, str]) -> Hook | None:
+        del step, fields, environment
+        raise RunbookError(["hooks.yaml:9: {rack} is 'Room 2', which is not safe in a command"])
+
+    night.outside.hook = hook  # type: ignore[method-assign]
+    night.take_up()
+    found = night.settle()
+    assert found.turn == (
+        "Correct the command of step enter-kraft or the configuration, and start `kraftgate run`"
+        " again"
+    )
+    assert found.asks == "hooks.yaml:9: {rack} is 'Room 2', which is not safe in a command"
+    assert found.holds == (f"the command of step enter-kraft: {found.asks}",)
+    assert found.commands == ("kraftgate hooks check",)
+    assert night.outside.started == []
+
+
+def test_a_hook_that_cannot_be_prepared_is_an_operators_turn_until_it_can(night: Night) -> None:
+    """As on a full disk."""
+
+    def prepare(run_id: str, step: Mapping[str, Any]) -> None:
+        raise HookError(f"the run {run_id} for {step['checkpoint']}: no space left")
+
+    prepared = night.outside.prepare
+    night.outside.prepare = prepare  # type: ignore[method-assign]
+    found = night.settle()
+    assert found.turn == "Repair the state directory: no hook can begin"
+    assert found.asks is not None
+    assert found.asks.endswith("for brokers-kraft[1]: no space left")
+    assert night.outside.started == []
+    night.outside.prepare = prepared  # type: ignore[method-assign]
+    night.settle()
+    assert len(night.outside.started) == 1
+
+
 def test_a_repeated_step_is_a_new_run(night: Night) -> None:
     night.settle()
     night.outside.ends(1)
@@ -514,6 +554,31 @@ def test_a_new_orchestrator_waits_for_the_hook_that_runs(night: Night) -> None:
     assert [argv[2] for _, argv, _ in night.outside.started] == ["1", "2"]
 
 
+def test_a_hook_that_is_overdue_is_an_operators_turn_and_raises_the_alert(night: Night) -> None:
+    """As one that runs under another user: its supervisor cannot end it."""
+    night.settle()
+    ends_ms = night.now_ms + 70_000
+    night.outside.now = Running(ends_ms=ends_ms)
+    night.now_ms = ends_ms + 50_000
+    in_time = night.look()
+    assert (in_time.turn, in_time.asks) == ("", None)
+    night.now_ms = ends_ms + 60_000
+    late = night.look()
+    assert late.turn == "Find out on ops1 why the hook of brokers-kraft[1] has not ended"
+    assert late.holds[0].startswith(
+        "the hook of brokers-kraft[1] to end, which should have ended by"
+    )
+    assert late.asks is not None
+    assert late.asks.startswith("the hook should have ended by 20")
+    assert late.commands == ("kraftgate help KraftgateStepNeedsDecision",)
+    night.say(entries.Aborted(by=ANNA, reason="it hangs"))
+    left = night.look()
+    assert (left.turn, left.asks) == (late.turn, late.asks)
+    assert left.holds == (f"{late.holds[0]}: an aborted execution started it",)
+    night.outside.ends(1)
+    assert (night.look().turn, night.look().asks) == ("", None)
+
+
 def test_an_aborted_walk_names_the_hook_that_goes_on_and_records_its_end(night: Night) -> None:
     assert night.settle().stage is Stage.RUNNING
     night.say(entries.Aborted(by=ANNA, reason="stop everything"))
@@ -621,7 +686,7 @@ def test_while_a_hook_of_another_orchestrator_may_run_nothing_is_begun(night: Ni
     assert result.holds[0].startswith(
         "a decision: the step of brokers-kraft[1], begun on ops2 at 2026-09-21 14:13:20 UTC"
     )
-    assert "kraftgate decide 'brokers-kraft[1]' --ended --reason ..." in result.holds[0]
+    assert "kraftgate decide 'brokers-kraft[1]' --ended --reason WHY" in result.holds[0]
     walk = night.trail.state()
     assert walk is not None
     assert walk.elsewhere == ELSEWHERE
@@ -803,6 +868,41 @@ def test_by_hand_it_has_the_values_of_this_cluster_and_names_what_is_unknown(
     )
     assert f"{voters}=3000@c1:9093" in shown
     night.log.close()
+
+
+def test_by_hand_the_log_directories_have_the_order_of_the_brokers_setting(
+    tmp_path: Path,
+) -> None:
+    """Kafka puts the metadata log into the first one; its answers have any order."""
+    manual = RUNBOOK.replace("On {host}: restart broker {broker} of {cluster}.", "{log_dirs}")
+    with closing((night := Night(tmp_path, by_hand=True, runbook=manual)).log):
+        instance = CheckpointInstance(
+            id="brokers-kraft[1]",
+            checkpoint=night.loaded.runbook.checkpoints[0],
+            bind={"broker": "1"},
+        )
+        entry = ClusterEntry.model_validate({"name": "prod"})
+        view = night.view()
+        known = all_disks(disks(1, directory("/data/d0"), directory("/mnt/ssd")))
+        view = replace(view, summary=replace(view.summary, disks=known))
+        assert readable_fields(entry, instance, view)["log_dirs"] == "LOG_DIRS"
+        settings = SettingsSeen(at_ms=NOW_MS, modes={}, log_dirs={1: ("/mnt/ssd", "/data/d0")})
+        view = replace(view, settings=settings)
+        assert readable_fields(entry, instance, view)["log_dirs"] == "/mnt/ssd /data/d0"
+
+
+def test_the_settings_are_polled_for_a_text_that_has_them(tmp_path: Path) -> None:
+    class Kept(Fresh):
+        sources: frozenset[DataSource] = frozenset()
+
+        def keep_sources(self, sources: Collection[DataSource]) -> None:
+            self.sources |= frozenset(sources)
+
+    kept = Kept()
+    manual = RUNBOOK.replace("On {host}: restart broker {broker} of {cluster}.", "{log_dirs}")
+    with closing((night := Night(tmp_path, by_hand=True, runbook=manual, facts=kept)).log):
+        night.look(2)
+        assert kept.sources == {DataSource.SETTINGS}
 
 
 @pytest.mark.parametrize("gate", ["nothing_held", "nothing_held, soak(200ms)"])
@@ -1097,6 +1197,24 @@ def test_a_runbook_that_was_changed_under_the_walk_holds_it(night: Night) -> Non
     assert night.outside.started == []
 
 
+def test_while_the_runbook_differs_the_end_of_its_hook_is_recorded_and_raises_the_alert(
+    night: Night,
+) -> None:
+    night.settle()
+    night.loaded = parse(RUNBOOK + "# longer\n", night.outside.folder / "small.yaml")
+    night.take_up()
+    changed = f"{night.loaded.path} was changed since this execution began"
+    assert night.look().asks == f"{changed}; the hook of brokers-kraft[1] runs"
+    night.outside.now = Running(ends_ms=night.now_ms - 60_000)
+    assert night.look().turn == "Find out on ops1 why the hook of brokers-kraft[1] has not ended"
+    night.outside.ends(1)
+    found = night.look()
+    assert night.kinds()[-1] == "step_ended"
+    failed = "brokers-kraft[1] needs a decision, since the hook ended with exit code 1"
+    assert (found.asks, found.turn[:7]) == (f"{changed}; {failed}", "Restore")
+    assert len(night.outside.started) == 1
+
+
 def test_the_kept_text_of_a_changed_runbook_is_named(night: Night) -> None:
     """A bundled runbook that an upgrade changed cannot be restored in its place."""
     began = night.loaded
@@ -1129,6 +1247,23 @@ def test_an_execution_that_began_with_the_changed_runbook_asks_for_a_restart(
     assert result.holds[0].startswith(result.turn)
     assert result.commands == ()
     assert "was changed since" not in result.holds[0]
+
+
+def test_an_execution_of_another_runbook_is_not_said_to_have_a_changed_file(night: Night) -> None:
+    """The configuration names another runbook, or `kraftgate run` has one from before."""
+    night.say(entries.Aborted(by=ANNA, reason="a disk failed"))
+    night.say(entries.ExecutionBegan(runbook="disk", sha256="0" * 64, by=ANNA, reason="again"))
+    found = night.look()
+    kept = kept_runbook(night.outside.folder, "0" * 64)
+    kept.parent.mkdir()
+    kept.write_text(RUNBOOK, "utf-8")
+    assert found.turn == (
+        "If the configuration names disk, end `kraftgate run` and start it again; else set"
+        " `runbook.file` to the file of the runbook disk first"
+    )
+    assert found.why == "`kraftgate run` has the runbook small; the execution is of disk"
+    assert found.holds == (f"{found.why}. {found.turn}",)
+    assert f"set `runbook.file` to {kept}, the text that it began with first" in night.look().turn
 
 
 FINAL = """

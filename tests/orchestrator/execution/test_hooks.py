@@ -31,7 +31,7 @@ from tests.orchestrator.execution.running import (
 )
 
 
-@pytest.mark.parametrize("code", [0, 1, 255])
+@pytest.mark.parametrize("code", [0, pytest.param(1, marks=pytest.mark.slow), 255])
 def test_an_exit_code_is_kept(runs: HookRuns, code: int) -> None:
     found, output = ran(runs, hook("sh", "-c", f"echo out; echo err >&2; exit {code}"))
     assert (found.outcome.end, found.outcome.exit_code) == (End.EXITED, code)
@@ -127,6 +127,18 @@ while True:
 """
 
 
+def test_a_hook_that_runs_says_when_it_must_have_ended(
+    runs: HookRuns, state: Path, tmp_path: Path
+) -> None:
+    mark = tmp_path / "pid"
+    runs.prepare("run-1", {"ends_ms": 1_000})
+    runs.start("run-1", hook(*python(_ORDERLY, str(mark))))
+    until(lambda: number_in(mark))
+    assert runs.state("run-1") == Running(ends_ms=1_000)
+    stop(state, "run-1")
+    ended(runs, "run-1")
+
+
 def test_a_command_that_is_told_to_end_may_do_so_in_order(
     runs: HookRuns, state: Path, tmp_path: Path
 ) -> None:
@@ -198,24 +210,25 @@ def test_what_a_command_leaves_behind_goes_on(runs: HookRuns, tmp_path: Path) ->
     assert mark.read_text().endswith("alive\n")
 
 
-def test_a_flood_is_kept_in_part(runs: HookRuns) -> None:
+@pytest.mark.parametrize("megabytes", [10, pytest.param(100, marks=pytest.mark.slow)])
+def test_a_flood_is_kept_in_part(runs: HookRuns, megabytes: int) -> None:
     code = """
 import os, sys
 print("the first line", flush=True)
 line = b"x" * 99 + b"\\n"
-for _ in range(1000):
+for _ in range(10 * int(sys.argv[1])):
     sys.stdout.buffer.write(line * 1000)
 print("password=hunter2 the last line")
 """
-    found, output = ran(runs, hook(*python(code)))
+    found, output = ran(runs, hook(*python(code, str(megabytes))))
     assert found.outcome.succeeded
-    assert found.outcome.output_bytes > 100_000_000
+    assert found.outcome.output_bytes > megabytes * 1_000_000
     assert output.startswith(b"the first line\n")
     assert output.endswith(b"password=[redacted] the last line\n")
     assert b"hunter2" not in output
     assert len(output) < 3 * PART_BYTES + 1000
     assert f"left out {found.outcome.left_out_bytes} bytes".encode() in output
-    assert found.outcome.left_out_bytes > 100_000_000 - 3 * PART_BYTES
+    assert found.outcome.left_out_bytes > megabytes * 1_000_000 - 3 * PART_BYTES
 
 
 def test_binary_output_is_kept(runs: HookRuns) -> None:

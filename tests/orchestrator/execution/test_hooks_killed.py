@@ -30,6 +30,7 @@ def go(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_the_outcome_is_known_though_kraftgate_was_killed(
     state: Path, runs: HookRuns, go: Path
 ) -> None:
@@ -48,6 +49,7 @@ def test_the_outcome_is_known_though_kraftgate_was_killed(
     assert found.output.read_bytes() == b"began\nwent on\n"
 
 
+@pytest.mark.slow
 def test_a_signal_to_kraftgates_group_does_not_reach_the_hook(
     state: Path, runs: HookRuns, go: Path
 ) -> None:
@@ -65,6 +67,7 @@ def test_a_signal_to_kraftgates_group_does_not_reach_the_hook(
     assert ended(runs, "run-1").outcome.succeeded
 
 
+@pytest.mark.slow
 def test_with_its_supervisor_killed_the_outcome_is_unknown(
     state: Path, runs: HookRuns, go: Path, tmp_path: Path
 ) -> None:
@@ -96,6 +99,16 @@ def test_killed_before_anything_was_started_it_may_be_started(runs: HookRuns, st
     assert runs.state("run-1") == NotStarted()
     runs.start("run-1", hook("true"))
     assert ended(runs, "run-1").outcome.succeeded
+
+
+@pytest.mark.parametrize("damaged", [b"", b"\0" * 40])
+def test_a_damaged_proof_of_the_start_is_a_proof(
+    runs: HookRuns, state: Path, damaged: bytes
+) -> None:
+    """Without it, the hook would be started a second time."""
+    runs.prepare("run-1", {})
+    (state / "hooks" / "run-1" / STARTED).write_bytes(damaged)
+    assert runs.state("run-1") == Unknown(why="its supervisor is gone")
 
 
 def test_a_run_without_its_files_is_unknown(state: Path, runs: HookRuns, go: Path) -> None:

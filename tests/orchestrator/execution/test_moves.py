@@ -4,8 +4,8 @@ KIP-113, "Initiate replica movement ..." and "Broker Config" (the throttle).
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -66,6 +66,7 @@ class Kafka(Requests):
         self.dead: set[int] = set()
         self.offline: set[str] = set()
         self.stuck = False
+        self.lag: int | None = 1
         self.kill_after: int | None = None
         self.calls = 0
         self.sent: list[tuple[int, str, str]] = []
@@ -102,7 +103,7 @@ class Kafka(Requests):
                     replicas=frozenset(here),
                     sizes=here,
                     futures=frozenset(copies),
-                    future_lags=dict.fromkeys(copies, 1),
+                    future_lags=dict.fromkeys(copies, self.lag),
                     future_sizes=copies,
                 )
             )
@@ -202,6 +203,7 @@ class Machine:
         self.log = AuditLog.open(folder / "audit.db")
         self.log._db.execute("PRAGMA synchronous=OFF")  # no power fails here
         self.shown: list[Measured] = []
+        self.stalled: list[Sequence[str]] = []
         self.warned: list[str] = []
         self.polls = 0
 
@@ -231,8 +233,9 @@ class Machine:
         with self.run(what) as run:
             run.cancel()
 
-    def _show(self, done: Measured, _: Step) -> None:
+    def _show(self, done: Measured, _: Step, stalled: Sequence[str]) -> None:
         self.shown.append(done)
+        self.stalled.append(stalled)
 
     @property
     def kinds(self) -> list[str]:
@@ -526,7 +529,7 @@ def test_a_restored_throttle_is_in_force_when_the_command_ends(machine: Machine,
     described = describe_late(machine.kafka, reads=3)
     getattr(machine, then)()
     assert described == {1: BEFORE, 2: None}
-    assert not machine.warned
+    assert not any("throttle" in each for each in machine.warned)
     machine.require_clean()
 
 
@@ -695,6 +698,47 @@ def test_of_a_plan_without_replicas_only_the_throttle_can_be_restored(machine: M
     assert f"{PLAN_AGAIN} To restore the throttle, " in str(caught.value)
 
 
+def uncleaned(broker: int, replicas: str) -> str:
+    return (
+        f"prod: broker {broker}: the copy of {replicas} was dropped: Kafka deletes and compacts"
+        " nothing in the original until the broker restarts (KAFKA-16114, KAFKA-19458). Restart it"
+        f" once this exits with 0: kraftgate hazards --before restart --broker {broker}"
+    )
+
+
+def test_a_cancellation_names_the_replicas_that_kafka_no_longer_cleans(machine: Machine) -> None:
+    """ReplicaManager.alterReplicaLogDirs pauses the cleaner; only the end of a move resumes it."""
+    machine.kafka.stuck = True
+    with pytest.raises(MoveError, match="interrupted"):
+        machine.apply(polls_max=1)
+    assert not machine.warned, "these moves go on"
+    machine.kafka.refuses[at("t-1")] = "ALTER on CLUSTER is needed"
+    with pytest.raises(MoveError):
+        machine.cancel()
+    assert machine.warned == [uncleaned(1, "1 replica"), uncleaned(2, "1 replica")]
+    machine.kafka.refuses.clear()
+    machine.warned.clear()
+    machine.cancel()
+    assert machine.warned == [uncleaned(1, "1 replica")]
+
+
+def test_a_cancellation_whose_answer_is_lost_counts(machine: Machine) -> None:
+    machine.kafka.stuck = True
+    with pytest.raises(MoveError, match="interrupted"):
+        machine.apply(polls_max=1)
+    real = machine.kafka.alter
+
+    def alter(
+        broker: int, targets: Mapping[TopicPartition, str]
+    ) -> Maybe[Mapping[TopicPartition, str]]:
+        real(broker, targets)
+        return Unknown("b1 timed out")
+
+    machine.kafka.alter = alter  # type: ignore[method-assign]
+    machine.cancel()
+    assert machine.warned == [uncleaned(1, "2 replicas"), uncleaned(2, "1 replica")]
+
+
 def test_a_destination_that_fails_ends_the_run(machine: Machine) -> None:
     """KIP-113, "Complete replica data movement": the broker drops the future replica."""
 
@@ -706,6 +750,7 @@ def test_a_destination_that_fails_ends_the_run(machine: Machine) -> None:
     machine.kafka._go_on = fail  # type: ignore[method-assign]
     with pytest.raises(MoveError, match="t-0 on broker 2: it does not move: /d1 is not online"):
         machine.apply()
+    assert machine.warned == [uncleaned(1, "2 replicas"), uncleaned(2, "1 replica")]
     machine.require_clean()
     with pytest.raises(MoveError, match="A copy in it resumes when the broker starts"):
         machine.cancel()
@@ -721,6 +766,7 @@ def test_a_source_that_fails_ends_the_run(machine: Machine) -> None:
     machine.kafka._go_on = fail  # type: ignore[method-assign]
     with pytest.raises(MoveError, match="not online: /d0") as caught:
         machine.apply()
+    assert not machine.warned, "no original is left that could be cleaned"
     assert "if a topic was deleted" not in str(caught.value)
     assert machine.kafka.own == {1: BEFORE, 2: None}
     with pytest.raises(MoveError, match="without a move"):
@@ -744,6 +790,52 @@ def test_a_broker_that_restarts_is_awaited(machine: Machine) -> None:
     assert {(each.count, each.bytes_total) for each in machine.shown} == {(4, 4 * SIZE)}
     assert set(machine.kafka.places.values()) == {D1}
     machine.require_clean()
+
+
+@pytest.mark.parametrize(
+    ("lag", "why"),
+    [
+        (7, "7 messages behind"),
+        (0, "caught up, not promoted: in KRaft mode a controller confirms the target first"),
+        (None, "its current replica is not online"),
+    ],
+)
+def test_a_copy_that_does_not_go_on_is_named_after_a_minute(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, lag: int | None, why: str
+) -> None:
+    """The run goes on: a fetcher, or a quorum, may recover."""
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 20.0 * machine.polls))
+    machine.kafka.stuck = True
+    machine.kafka.lag = lag
+    with pytest.raises(MoveError, match="interrupted"):
+        machine.apply(plan({1: ("t-0",), 2: ("t-0",)}, throttled=False), polls_max=4)
+    assert machine.stalled[:-1] == [()] * (len(machine.stalled) - 1)
+    assert machine.stalled[-1] == tuple(
+        f"broker {id_} makes no progress for 1m00s: t-0 ({why}): see kraftgate hazards; to end:"
+        " kraftgate move cancel plan.json"
+        for id_ in (1, 2)
+    )
+
+
+def test_replicas_that_wait_for_another_copy_are_no_stall(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broker copies one replica after the other."""
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 50.0 * machine.polls))
+    real = machine.kafka._go_on
+
+    def one_after_the_other() -> None:
+        waiting = dict(list(machine.kafka.copies.items())[1:])
+        for key in waiting:
+            del machine.kafka.copies[key]
+        machine.kafka.lag = (machine.kafka.lag or 0) + 1
+        real()
+        machine.kafka.copies |= waiting
+
+    machine.kafka._go_on = one_after_the_other  # type: ignore[method-assign]
+    machine.apply(plan({1: NAMES[1]}, throttled=False), at_once=3)
+    assert len(machine.shown) > 3
+    assert set(machine.stalled) == {()}
 
 
 def test_a_broker_that_never_answers_ends_the_run_with_4(
@@ -894,6 +986,7 @@ def test_a_replica_that_arrives_before_its_cancellation_is_not_moved_back(
     machine.kafka.alter = alter  # type: ignore[method-assign]
     machine.cancel(one)
     assert requests == arrivals + 1
+    assert machine.warned == [uncleaned(1, "1 replica")], "also if it is in its target"
     assert machine.kafka.unthrottled == []
     machine.require_clean()
 
@@ -936,6 +1029,27 @@ def test_a_cancellation_that_is_refused_says_so(machine: Machine) -> None:
     machine.kafka.refuses[at("t-0")] = "ALTER on CLUSTER is needed"
     with pytest.raises(MoveError, match="t-0 on broker 1: ALTER on CLUSTER is needed"):
         machine.cancel()
+
+
+def test_a_move_that_arrives_after_a_refused_cancellation_dropped_no_copy(
+    machine: Machine,
+) -> None:
+    machine.kafka.stuck = True
+    machine.kafka.copies[1, at("t-0")] = (D1, 1)
+    real = machine.kafka.alter
+
+    def alter(
+        broker: int, targets: Mapping[TopicPartition, str]
+    ) -> Maybe[Mapping[TopicPartition, str]]:
+        machine.kafka.refuses[at("t-0")] = "ALTER on CLUSTER is needed"
+        answer = real(broker, targets)
+        machine.kafka.stuck = False
+        return answer
+
+    machine.kafka.alter = alter  # type: ignore[method-assign]
+    with suppress(MoveError):
+        machine.cancel()
+    assert machine.warned == []
 
 
 def test_a_cancellation_of_a_silent_broker_ends_with_4(machine: Machine) -> None:

@@ -10,6 +10,7 @@ from orchestrator.audit.execution.state import CheckpointState, ExecutionState, 
 from orchestrator.execution.route import (
     CheckpointInstance,
     UnknownInstance,
+    controllers_stop,
     finalize_is_in_progress,
     finalize_is_near,
     next_checkpoint,
@@ -89,6 +90,25 @@ def test_it_is_near_at_the_checkpoint_before_it() -> None:
 
 def test_it_is_not_near_in_a_rollback() -> None:
     assert finalize_is_near(BUNDLED, "from-kraft", "back-to-migration[1]") is False
+
+
+@pytest.mark.parametrize(
+    ("path", "at", "stage", "stop"),
+    [
+        ("from-hybrid", "zookeeper-current", Stage.ENTERED, False),
+        ("from-hybrid", "back-controllers", Stage.ENTERED, False),
+        ("from-hybrid", "back-controllers", Stage.STEP_DONE, True),
+        ("from-hybrid", "back-controllers", Stage.SKIPPED, True),
+        (None, "controllers", Stage.STEP_DONE, False),
+    ],
+)
+def test_the_controllers_stop_once_their_step_was_begun(
+    path: str | None, at: str, stage: Stage, stop: bool
+) -> None:
+    execution = replace(
+        at_finalize(), path=path, checkpoints={at: CheckpointState(id=at, stage=stage)}
+    )
+    assert controllers_stop(BUNDLED, execution) is stop
 
 
 def test_a_runbook_without_such_a_guard_says_nothing_of_it() -> None:

@@ -12,6 +12,7 @@ from orchestrator.audit.execution.entries import Body, Person
 from orchestrator.audit.execution.running_step import Home, RunningStep
 from orchestrator.audit.execution.state import ExecutionState, fold
 from orchestrator.errors import LockError
+from orchestrator.execution.commands import Commands
 from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import Held
 from orchestrator.execution.step_fence import StepFence, end_own
@@ -62,7 +63,8 @@ class Orchestrator:
 
     @property
     def fence(self) -> StepFence:
-        return StepFence(self.lock, self.runs, Home.of(self.state_dir), self.trail.append)
+        commands = Commands(options=("--config", "/x", "--cluster", "west"), cluster="west")
+        return StepFence(self.lock, self.runs, Home.of(self.state_dir), self.trail.append, commands)
 
     @property
     def execution(self) -> ExecutionState:
@@ -123,7 +125,7 @@ def test_a_copy_from_before_the_step_waits_for_a_decision(one: Orchestrator, go:
     waits = copy.waits()
     assert waits is not None
     assert "or before this state directory was restored" in waits
-    assert f"kraftgate decide '{ID}' --ended" in waits
+    assert f"kraftgate decide '{ID}' --ended --reason WHY --config /x --cluster west" in waits
     step = _step(one)
     assert copy.execution.elsewhere == step
     assert isinstance(one.runs.state(RUN), Running)

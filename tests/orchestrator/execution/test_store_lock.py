@@ -63,6 +63,7 @@ time.sleep(600)
 """
 
 
+@pytest.mark.slow
 def test_of_a_killed_one_it_is_free(log: AuditLog, tmp_path: Path) -> None:
     lock = lock_of(log, tmp_path, "anna")
     with subprocess.Popen(

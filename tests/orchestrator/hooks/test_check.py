@@ -179,3 +179,15 @@ def test_a_secret_that_is_not_set_is_an_error(tmp_path: Path) -> None:
     hooks = load_hooks(file, BOOK.runbook)
     with pytest.raises(SecretUnknown, match="NOT_SET is named as a secret and is not set"):
         check_hooks("prod", hooks, plan(BOOK, FACTS, hooks))
+
+
+def test_a_command_that_cannot_be_made_shows_no_secret_either(tmp_path: Path) -> None:
+    found = checked(
+        tmp_path,
+        '  enter-kraft: {argv: [touch, "{host}", hush-hush-123]}\n'
+        '  finalize: {argv: [touch, "{host}", hush-hush-123]}\n',
+    )
+    verdicts = {each.verdict for each in found.values()}
+    assert verdicts >= {Verdict.FAILED, Verdict.LATER}
+    assert all(each.argv[0] == "touch" for each in found.values())
+    assert not [each for each in found.values() if "hush-hush-123" in each.argv]

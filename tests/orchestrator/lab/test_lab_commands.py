@@ -136,3 +136,31 @@ def test_a_request_prints_what_the_lab_answered(
     monkeypatch.setattr("orchestrator.cli.lab.ask", lambda *_: answer)
     shown = CliRunner().invoke(lab, line.split())
     assert (shown.exit_code, shown.output.strip()) == (0, said)
+
+
+@pytest.mark.parametrize(
+    ("zookeeper", "answers", "offset", "said"),
+    [
+        ("z:1", True, 7, "7"),
+        ("z:1", True, None, "not copied"),
+        ("z:1", False, None, "unknown: ZooKeeper does not answer"),
+        (None, False, None, "not copied"),
+    ],
+)
+def test_status_prints_whether_the_metadata_is_copied(
+    monkeypatch: pytest.MonkeyPatch,
+    zookeeper: str | None,
+    answers: bool,
+    offset: int | None,
+    said: str,
+) -> None:
+    answer: dict[str, object] = {
+        "processes": [],
+        "active_controller": None,
+        "zookeeper": zookeeper,
+        "zookeeper_answers": answers,
+        "copied_offset": offset,
+    }
+    monkeypatch.setattr("orchestrator.cli.lab.ask", lambda *_: answer)
+    shown = CliRunner().invoke(lab, ["status"])
+    assert shown.output.endswith(f"copied at metadata offset: {said}\n")

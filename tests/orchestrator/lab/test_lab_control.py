@@ -14,8 +14,9 @@ from orchestrator.lab.cluster.lab import Lab
 from orchestrator.lab.control.channel import ControlServer, Message, Progress, ask
 from orchestrator.lab.control.operations import OPERATIONS, Operation, Operations
 from orchestrator.lab.errors import LabError, NoSuchIdError, ProcessDiedError, WrongStateError
-from orchestrator.lab.machine.home import SOCKET
+from orchestrator.lab.machine.home import SOCKET, claim_home
 
+_NOBODY = 65534
 _LAB = object.__new__(Lab)  # nothing of it is touched by the stand-in operations
 
 
@@ -95,6 +96,27 @@ def test_a_command_that_goes_away_does_not_hurt(home: Path) -> None:
 def test_without_a_lab_the_way_to_start_one_is_told(tmp_path: Path, place: str) -> None:
     with pytest.raises(LabError, match="kraftgate lab start"):
         ask(tmp_path / place, "status", {}, print)
+
+
+def test_a_lab_that_is_starting_is_reported_as_one(tmp_path: Path) -> None:
+    with claim_home(tmp_path), pytest.raises(LabError, match="it is starting or stopping"):
+        ask(tmp_path, "status", {}, print)
+    with pytest.raises(LabError, match="no lab runs here"):
+        ask(tmp_path, "status", {}, print)
+
+
+def test_a_home_of_another_user_is_reported_as_one(home: Path) -> None:
+    home.chmod(0o000)
+    user = os.geteuid()
+    try:
+        if user == 0:
+            os.seteuid(_NOBODY)
+        with pytest.raises(LabError, match="cannot be reached: Permission denied") as raised:
+            ask(home, "echo", {}, print)
+    finally:
+        os.seteuid(user)
+        home.chmod(0o700)
+    assert "user" in raised.value.fix
 
 
 def test_one_step_at_a_time_and_faults_in_between(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,12 +26,31 @@ def test_a_file_is_refused(tmp_path: Path) -> None:
         claim_home(tmp_path / "file")
 
 
+@pytest.mark.parametrize("name", ["a,b", "a\nb", "a\rb"])
+def test_a_path_that_kafka_would_read_as_another_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(LabError, match="a comma or a line end") as raised:
+        claim_home(tmp_path / name / "home")
+    assert raised.value.where == str(tmp_path / name / "home")
+    assert "--home" in raised.value.fix
+    assert not (tmp_path / name).exists()
+
+
 def test_an_ended_labs_home_is_cleared(tmp_path: Path) -> None:
     home = tmp_path / "home"
     claim_home(home).close()
     (home / "data").mkdir()
     clear_home(home)
     claim_home(home).close()
+
+
+def test_a_link_to_an_ended_labs_home_still_names_one_after_it_is_cleared(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "home")
+    claim_home(tmp_path / "home").close()
+    (tmp_path / "home" / "data").mkdir()
+    clear_home(tmp_path / "link")
+    assert not list((tmp_path / "home").iterdir())
+    claim_home(tmp_path / "link").close()
+    assert (tmp_path / "link").is_symlink()
 
 
 def test_a_running_labs_home_is_left_alone(tmp_path: Path) -> None:

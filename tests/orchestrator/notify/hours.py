@@ -192,7 +192,7 @@ class Hours:
             zookeeper=self._status("zookeeper"),
             log_dirs=self._status("log_dirs"),
             execution=self._walk(),
-            tally=Tally(phase=changed),
+            tally=Tally(phase=changed, since_ms=0),
         )
 
     def _summary(self) -> ClusterSummary:

@@ -28,6 +28,31 @@ The scripts themselves are in the distribution and not in the jars that the lab 
 """
 ZOOKEEPER_SHELL: Final = "zookeeper-shell.sh"
 """Runs ZooKeeperMain, whose commands are words."""
+LOGGED_BY: Final = {
+    "AssignmentsManager": "org.apache.kafka.server.AssignmentsManager",
+    "KRaftMigrationDriver": "org.apache.kafka.metadata.migration.KRaftMigrationDriver",
+    "Loading producer state": "kafka.log.UnifiedLog$",
+    "Migration ZNode failed": "org.apache.kafka.metadata.migration.KRaftMigrationDriver",
+    "No space left on device": "org.apache.kafka.storage.internals.log.LogDirFailureChannel",
+    "Shutdown broker because": "kafka.server.ReplicaManager",
+    "Skipping creation of log": "kafka.cluster.Partition",
+    "UNSUPPORTED_VERSION": "kafka.server.BrokerLifecycleManager",
+    "Unable to register": "kafka.server.BrokerLifecycleManager",
+    "zookeeper": "kafka.zookeeper.ZooKeeperClient",
+}
+"""What pages search for in Kafka's logs, and the logger that writes it, by Kafka 3.8 and 3.9.
+
+KRaftMigrationDriver logs the exceptions of kafka.zk.KafkaZkClient.
+"""
+OWN_FILES: Final = {
+    "kafka.authorizer.logger": "kafka-authorizer.log",
+    "kafka.controller": "controller.log",
+    "kafka.log.LogCleaner": "log-cleaner.log",
+    "kafka.request.logger": "kafka-request.log",
+    "org.apache.kafka.controller": "controller.log",
+    "state.change.logger": "state-change.log",
+}
+"""The loggers with a file of their own in config/log4j.properties; all others: server.log."""
 _LOOKING: Final = "cat curl df dmesg findmnt free grep journalctl jstack ls ps systemctl tail"
 _FORBIDDEN: Final = "fsck kill"
 SHELL: Final = frozenset(f"{_LOOKING} {_FORBIDDEN}".split())

@@ -50,11 +50,15 @@ def expected(fires: bool) -> Iterator[tuple[str, str]]:
 
 
 def run_against(text: str, name: str, folder: Path) -> tuple[int, str]:
-    """Run one of promtool's tests against these rules instead."""
+    """Run the one of promtool's tests with this name against these rules instead."""
+    contents = [yaml.safe_load(file.read_text("utf-8")) for file in TESTS]
+    ((content, test),) = (
+        (each, test) for each in contents for test in each["tests"] if test["name"] == name
+    )
     (folder / "tests").mkdir()
     (folder / RULES.name).write_text(text, "utf-8")
-    copy = folder / "tests" / f"{name}.test.yaml"
-    copy.write_text((RULES.parent / "tests" / copy.name).read_text("utf-8"), "utf-8")
+    copy = folder / "tests" / "one.test.yaml"
+    copy.write_text(yaml.safe_dump({**content, "tests": [test]}), "utf-8")
     return promtool("test", "rules", copy)
 
 

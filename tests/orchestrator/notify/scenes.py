@@ -14,7 +14,7 @@ from migration.assessment.hazards import Hazard, HazardKind
 from migration.observed.source_status import SourceStatus
 from tests.migration.assessment.conditions.views import NOW, view
 
-ANSWERED = SourceStatus(observed_ms=NOW, last_reply_ms=NOW - 400)
+ANSWERED = SourceStatus(observed_ms=NOW, last_reply_ms=NOW - 400, dual_write_due=1439)
 SOURCES = (DataSource.METADATA_LOG, DataSource.ZOOKEEPER, DataSource.LOG_DIRS)
 STALE = dict.fromkeys(SOURCES, "nothing was heard of it")
 MINUTE_MS = 60_000

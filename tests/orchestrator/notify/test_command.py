@@ -47,6 +47,12 @@ ANSWERS = {
 }
 
 
+NO_HEARTBEAT = (
+    "heartbeat: not sent: it reports that the clusters are polled and alerts arrive, but prod: no"
+    " `kraftgate run` assesses alerts now"
+)
+
+
 def test_everybody_is_sent_one_alert_that_says_it_is_a_test(
     config_file: Path, receiver: Receiver
 ) -> None:
@@ -58,8 +64,9 @@ def test_everybody_is_sent_one_alert_that_says_it_is_a_test(
         "slack: accepted: 200 ok",
         "pagerduty: accepted: 202 Event processed",
         "webhook: accepted: 200",
-        "heartbeat: accepted: 200",
+        NO_HEARTBEAT,
     ]
+    assert not [each for each in receiver.sent if each.path == "/ping"]
     bodies = [each.json for each in receiver.sent]
     assert bodies[0][0]["labels"]["alertname"] == "KraftgateTest"
     assert "This is a test, and nothing is wrong." in bodies[1]["text"]
@@ -68,10 +75,34 @@ def test_everybody_is_sent_one_alert_that_says_it_is_a_test(
     assert bodies[3]["status"] == "firing"
     done = alerts("test", config_file, "--resolve", "--severity", "critical")
     assert done.exit_code == ExitCode.DONE
-    bodies = [each.json for each in receiver.sent[5:]]
+    bodies = [each.json for each in receiver.sent[4:]]
     assert bodies[0][0]["endsAt"] == bodies[0][0]["startsAt"]
     assert bodies[2]["event_action"] == "resolve"
     assert bodies[3]["commonLabels"]["severity"] == "critical"
+
+
+@pytest.mark.parametrize("is_failing", [False, True])
+def test_a_heartbeat_is_sent_only_if_what_it_reports_is_true(
+    config_file: Path, store: FakeStore, receiver: Receiver, *, is_failing: bool
+) -> None:
+    """Its service would take a test for a Kraftgate that polls, and close an open incident."""
+    del store
+    receiver.answer = lambda sent: Reply(404) if is_failing and sent.path != "/ping" else OK
+    folder = config_file.parent
+    lines = receivers.webhook(folder, receiver.url)
+    text = config_file.read_text()
+    with_alerts(config_file, lines)
+    run_until(config_file, 2, lambda _: None)
+    config_file.write_text(text)
+    with_alerts(config_file, f"{lines}  heartbeat: [{{url: '{receiver.url}/ping'}}]\n")
+    done = alerts("test", config_file, "--json")
+    found = json.loads(done.stdout)
+    sent = [each.json["status"] for each in receiver.sent if each.path == "/ping"]
+    assert sent == ([] if is_failing else ["watching"])
+    assert [each["name"] for each in found["receivers"]] == (
+        ["webhook"] if is_failing else ["webhook", "heartbeat"]
+    )
+    assert [each["name"] for each in found["not_sent"]] == (["heartbeat"] if is_failing else [])
 
 
 def test_each_that_did_not_take_it_is_named_with_the_reason(
@@ -80,7 +111,7 @@ def test_each_that_did_not_take_it_is_named_with_the_reason(
     receiver.answer = lambda sent: ANSWERS.get(sent.path, Reply(404, b"no_service"))
     done = alerts("test", everybody(config_file, receiver.url), "--json")
     assert done.exit_code == ExitCode.FAILED
-    assert done.stderr == "kraftgate: not accepted by slack, webhook, heartbeat\n"
+    assert done.stderr == "kraftgate: not accepted by slack, webhook\n"
     told = {each["name"]: each for each in json.loads(done.stdout)["receivers"]}
     assert told["pagerduty"] == {
         "name": "pagerduty",

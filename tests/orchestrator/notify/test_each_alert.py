@@ -28,6 +28,7 @@ from tests.orchestrator.notify.scenes import ANSWERED, SOURCES, hazard, looked, 
 
 LOG, ZOOKEEPER, LOG_DIRS = SOURCES
 JMX = DataSource.JMX
+QUARTER_MS = 900_000
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 EARLY = UnfencedEarly(pending=12, duration_ms=None)
@@ -99,6 +100,7 @@ def alerts(one: View) -> Mapping[tuple[str, str], Alert]:
 
 NEVER = SourceStatus(observed_ms=NOW)
 """It has not answered this process."""
+STOPS = Execution(at_ms=NOW, checkpoint="back-znodes", path="from-hybrid", controllers_stop=True)
 WITHOUT_ZOOKEEPER = replace(
     source(LOG, NEVER, of(metadata_offset=None, zookeeper=None)), configured=frozenset({LOG})
 )
@@ -138,6 +140,7 @@ HOLDS = [
     ),
     ("BrokersNotRegistered", "warning", scene(waiting(2 * HOUR_MS, HOUR_MS + 1))),
     ("BrokersNotRegistered", "warning", began(waiting(None), HOUR_MS + 1)),
+    ("CopyTooLong", "critical", began(of(phase=Phase.COPYING), QUARTER_MS + 1)),
     ("HybridTooLong", "warning", began(of(phase=Phase.HYBRID), DAY_MS + 1)),
     ("DualWriteStuck", "critical", scene(finalize(HazardKind.DUAL_WRITE_STUCK, Phase.DUAL_WRITE))),
     ("FinalizeBlocked", "warning", scene(finalize(HazardKind.CONTENT_DIFFERS, Phase.HYBRID))),
@@ -153,6 +156,7 @@ HOLDS = [
     ),
     ("HarmDone", "critical", scene(with_hazards(hazard(HazardKind.RECORDS_LOST)))),
     ("StepNeedsDecision", "critical", walk(asks="the hook ended with 1")),
+    ("StepNeedsDecision", "critical", walk(None, asks="its runbook was changed")),
     ("CheckpointViolated", "warning", walk(violated=("nothing_held: broker 3 is held",))),
     ("StreamStale", "critical", source(LOG, ANSWERED)),
     ("StreamStale", "critical", source(LOG, REFUSED)),
@@ -203,6 +207,9 @@ DOES_NOT_HOLD = [
         scene(replace(waiting(2 * HOUR_MS), summary=of(phase=Phase.HYBRID).summary)),
     ),
     ("BrokersNotRegistered", "warning", scene(stale(LOG, of=waiting(2 * HOUR_MS)))),
+    ("CopyTooLong", "critical", began(of(phase=Phase.COPYING), QUARTER_MS)),
+    ("CopyTooLong", "critical", began(of(phase=Phase.PRE_MIGRATION), QUARTER_MS + 1)),
+    ("CopyTooLong", "critical", began(stale(LOG, of=of(phase=Phase.COPYING)), QUARTER_MS + 1)),
     ("HybridTooLong", "warning", began(of(phase=Phase.HYBRID), DAY_MS)),
     ("HybridTooLong", "warning", began(of(phase=Phase.DUAL_WRITE), DAY_MS + 1)),
     ("HybridTooLong", "warning", began(stale(LOG, of=of(phase=Phase.HYBRID)), DAY_MS + 1)),
@@ -217,7 +224,7 @@ DOES_NOT_HOLD = [
         scene(with_hazards(hazard(HazardKind.ONE_DIRECTORY_LEFT))),
     ),
     ("StepNeedsDecision", "critical", walk()),
-    ("StepNeedsDecision", "critical", walk(None, asks="the hook ended with 1")),
+    ("StepNeedsDecision", "critical", walk(None, asks="it runs elsewhere", outcome="aborted")),
     ("CheckpointViolated", "warning", walk()),
     ("CheckpointViolated", "warning", walk(None, violated=("nothing_held: broker 3 is held",))),
     (
@@ -226,6 +233,7 @@ DOES_NOT_HOLD = [
         source(LOG, NEVER, of(metadata_offset=None, zookeeper=zookeeper(kraft=False))),
     ),
     ("StreamStale", "critical", source(LOG, ANSWERED, of(phase=Phase.ROLLED_BACK))),
+    ("StreamStale", "critical", replace(source(LOG, ANSWERED), execution=STOPS)),
     ("StreamStale", "critical", source(ZOOKEEPER, ANSWERED)),
     ("StreamStale", "warning", source(LOG, ANSWERED)),
     ("StreamStale", "warning", source(ZOOKEEPER, NEVER, of(zookeeper=zookeeper(seen_ms=None)))),

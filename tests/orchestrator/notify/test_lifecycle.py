@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from migration.assessment.alerts import NO_ALERTS, AlertStates, advance
 from migration.assessment.alerts.lifecycle import GAP_MS_MAX
+from migration.assessment.alerts.phases import COPY_MS, HYBRID_MS, UNREGISTERED_MS
 from migration.assessment.conditions import DataSource, Execution, Finding, Verdict, View
 from migration.assessment.currency import CURRENT
 from migration.assessment.hazards import HazardKind, hazards
@@ -190,11 +191,79 @@ def test_a_broker_without_times_stalls_as_long_as_it_is_seen_so() -> None:
     assert names(at(timeless, every_ms=30_000, until_ms=STALL_MS - 30_000)) == []
     stalled = at(timeless, every_ms=30_000, until_ms=STALL_MS)
     assert names(stalled) == ["AssignmentStalled"]
-    assert "for 5m 0s." in stalled.active()[0].alert.description
+    assert "for at least 5m 0s." in stalled.active()[0].alert.description
     late = at(timeless, every_ms=30_000, until_ms=30 * MINUTE_MS)
     assert names(late) == ["AssignmentStalled", "AssignmentStalled", "BrokerHeldTooLong"]
     going = held(registered_ms=None, progress=Progress(assigned=1, first_ms=NOW, last_ms=NOW))
     assert names(advance(stalled, scene(going, at_ms=STALL_MS))) == []
+
+
+@pytest.mark.parametrize(
+    ("phase", "limit_ms", "name"),
+    [
+        (Phase.PRE_MIGRATION, UNREGISTERED_MS, "BrokersNotRegistered"),
+        (Phase.COPYING, COPY_MS, "CopyTooLong"),
+        (Phase.HYBRID, HYBRID_MS, "HybridTooLong"),
+    ],
+)
+def test_a_phase_that_only_a_snapshot_shows_lasts_as_long_as_it_is_seen(
+    phase: Phase, limit_ms: int, name: str
+) -> None:
+    timeless = replace(seen(phase=phase, brokers=()), hazards=())
+
+    def look(at_ms: int, of: View = timeless) -> View:
+        return scene(of, at_ms=at_ms, phase_began_ms=None)
+
+    times = range(0, limit_ms + 1, MINUTE_MS)
+    pending = looked(*map(look, times[:-1]))
+    assert names(pending) == []
+    assert "since before Kraftgate first saw it." in only(pending).alert.description
+    late = looked(*map(look, times))
+    assert names(late) == [name]
+    unseen = scene(timeless, at_ms=limit_ms + 1, phase_began_ms=None, not_current=STALE)
+    assert names(advance(late, unseen)) == [name]
+    registered = broker(1, Mode.MIGRATING, registered_ms=NOW + limit_ms)
+    over = seen(registered, phase=phase) if phase is Phase.PRE_MIGRATION else seen()
+    assert advance(late, look(limit_ms + 1, replace(over, hazards=()))).all == {}
+
+
+@pytest.mark.parametrize(
+    ("phase", "limit_ms", "age"),
+    [
+        (Phase.PRE_MIGRATION, UNREGISTERED_MS, "1h 0m 1s"),
+        (Phase.COPYING, COPY_MS, "15m 1s"),
+        (Phase.HYBRID, HYBRID_MS, "1d 0h 0m 1s"),
+    ],
+)
+def test_a_phase_lasts_at_least_since_the_snapshot_that_shows_it(
+    phase: Phase, limit_ms: int, age: str
+) -> None:
+    """A restart, or a tick with a stale log, does not restart the time."""
+    timeless = replace(seen(phase=phase, brokers=()), hazards=(), phase_seen_ms=NOW - limit_ms)
+    assert looked(scene(timeless, phase_began_ms=None)).all == {}
+    stale_tick = scene(timeless, at_ms=500, phase_began_ms=None, not_current=STALE)
+    late = looked(stale_tick, scene(timeless, at_ms=1000, phase_began_ms=None))
+    assert len(names(late)) == 1
+    assert f" for at least {age}." in only(late).alert.description
+    assert (only(late).alert.since_ms, only(late).alert.bound_ms) == (None, NOW - limit_ms)
+    assert looked(scene(timeless, at_ms=1000, phase_began_ms=NOW)).all == {}
+
+
+@pytest.mark.parametrize("phase", [Phase.HYBRID, Phase.COPYING, Phase.PRE_MIGRATION])
+def test_a_new_store_does_not_resolve_an_alert_that_a_phase_lasts(phase: Phase) -> None:
+    """It knows only the quorum's latest snapshot, and not when the phase began."""
+    view = replace(seen(phase=phase, brokers=()), hazards=())
+    began = looked(scene(view, phase_began_ms=NOW - 2 * 86_400_000))
+    assert len(names(began)) == 1
+    new = scene(view, at_ms=1000, phase_began_ms=None)
+    left = advance(began, replace(new, phase_seen_ms=NOW - 1000))
+    assert names(left) == names(began)
+    assert not only(left).is_known
+    assert names(advance(left, scene(view, at_ms=2000, phase_began_ms=NOW))) == []
+
+
+UNREAD_DISKS = frozenset({DataSource.METADATA_LOG, DataSource.ZOOKEEPER})
+"""The configuration has no `brokers:` any more: nothing shows the directory by its path."""
 
 
 def test_a_directory_of_a_silent_broker_is_not_known_to_be_back() -> None:
@@ -210,6 +279,7 @@ def test_a_directory_of_a_silent_broker_is_not_known_to_be_back() -> None:
         (scene(seen(disks=all_disks(well)), at_ms=31_000), False),
         (scene(seen(broker(1), disks=all_disks(silent)), at_ms=31_000), False),
         (scene(stale(DataSource.LOG_DIRS), at_ms=31_000), True),
+        (replace(scene(stale(DataSource.LOG_DIRS), at_ms=31_000), configured=UNREAD_DISKS), False),
     ):
         assert ("LogDirOffline" in names(advance(began, now))) is left
 
@@ -322,6 +392,39 @@ def test_each_broker_that_lost_records_is_an_alert_of_its_own() -> None:
     assert names(once) == ["HarmDone"]
     twice = looked(*(scene(losses(1, 2), at_ms=ms) for ms in (61_000, 121_000)), before=once)
     assert {each.alert.labels["broker"] for each in twice.active()} == {"1", "2"}
+
+
+DAMAGE = (
+    HazardKind.RECORDS_LOST,
+    HazardKind.METADATA_LOST,
+    HazardKind.ZOOKEEPER_WIPED,
+    HazardKind.REPLICAS_RECREATED,
+    HazardKind.FINALIZED_TOO_EARLY,
+)
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+@pytest.mark.parametrize("since_ms", [None, NOW + MINUTE_MS + 1])
+def test_a_new_store_does_not_end_past_damage(kind: HazardKind, since_ms: int | None) -> None:
+    """Only the store that was moved away had the fact; all sources are current."""
+    began = at(with_hazards(hazard(kind)), every_ms=1000, until_ms=MINUTE_MS)
+    new = scene(replace(view(), store_since_ms=since_ms), at_ms=2 * MINUTE_MS)
+    (left,) = advance(began, new).active()
+    assert not left.is_known
+    assert advance(began, scene(at_ms=2 * MINUTE_MS)).all == {}, "the store that recorded it"
+
+
+def test_past_damage_that_the_new_store_found_too_ends(tmp_path: Path) -> None:
+    began = at(
+        with_hazards(hazard(HazardKind.REPLICAS_RECREATED)), every_ms=1000, until_ms=MINUTE_MS
+    )
+    new = replace(view(), store_since_ms=NOW + 2 * MINUTE_MS)
+    absent = advance(began, scene(new, at_ms=2 * MINUTE_MS))
+    again = replace(new, hazards=(hazard(HazardKind.REPLICAS_RECREATED),))
+    found = advance(absent, scene(again, at_ms=3 * MINUTE_MS))
+    AlertFile(tmp_path / "alerts.json").keep(found)
+    for states in (found, read(tmp_path / "alerts.json")):
+        assert advance(states, scene(new, at_ms=3 * MINUTE_MS + 1)).all == {}
 
 
 def test_the_most_urgent_come_first() -> None:

@@ -10,12 +10,15 @@ from click.testing import CliRunner
 from migration.assessment.conditions import parse
 from migration.assessment.hazards import Action, HazardKind
 from orchestrator.cli.program import main
+from orchestrator.lab.machine.archive import sharing
 from orchestrator.lab.machine.jars import ensure_jars
 from orchestrator.lab.machine.java import find_java
 from orchestrator.views.metrics.collector import metrics
 from tests.orchestrator.notify.pages import (
     EVERYTHING,
     FOLDER,
+    LOGGED_BY,
+    OWN_FILES,
     PAGES,
     SHELL,
     TOOLS,
@@ -81,11 +84,78 @@ def test_each_command_of_kraftgate_takes_its_options(words: tuple[str, ...]) -> 
     assert done.exit_code == 0, done.stderr
 
 
+def first_page() -> str:
+    return " ".join((FOLDER / "README.md").read_text("utf-8").split())
+
+
+@pytest.mark.parametrize(
+    ("words", "all_clusters"),
+    [
+        (["status"], True),
+        (["hazards"], True),
+        (["wait", "--condition", "isr_full", "--timeout", "1s"], True),
+        (["what-if", "--broker", "3"], False),
+        (["log-dirs", "--broker", "3"], False),
+        (["pause", "--reason", "an alert"], False),
+    ],
+    ids=lambda each: each[0] if isinstance(each, list) else "",
+)
+def test_the_first_page_says_which_commands_are_about_all_clusters(
+    tmp_path: Path, words: list[str], all_clusters: bool
+) -> None:
+    assert "`--cluster NAME` (the alert's label `cluster`)" in first_page()
+    [named] = re.findall(r"Without it, ([^.]*) are about all clusters", first_page())
+    assert (f"`{words[0]}`" in named) is all_clusters
+    config = tmp_path / "kraftgate.yaml"
+    config.write_text("state_dir: state\nclusters: [{name: prod}, {name: test}]\n", "utf-8")
+    done = CliRunner().invoke(main, [*words, "--config", str(config)])
+    refused = "pass --cluster with one of: prod, test" in done.stderr
+    assert refused is not all_clusters, done.output
+    assert (done.exit_code == 2) is refused, done.output
+
+
+def test_the_first_page_gives_the_shell_of_zookeeper_the_login_that_may_write() -> None:
+    page = first_page()
+    [line] = re.findall(r"Where `zookeeper.set.acl=true`.*?(?= - )", page)
+    for each in ("java.security.auth.login.config", "-zk-tls-config-file", "getAcl /"):
+        assert each in line
+    rollback = (FOLDER.parent / "handbook" / "rollback.md").read_text("utf-8")
+    assert "zookeeper.set.acl=true" in rollback
+
+
+@pytest.mark.parametrize("name", ["KraftgateLogDirOffline", "KraftgateHazardBlocksRestart"])
+def test_a_halt_in_migration_mode_is_found_in_the_brokers_log(name: str) -> None:
+    """ReplicaManager.handleLogDirFailure logs the directory, and then halts."""
+    text = (FOLDER / f"{name}.md").read_text("utf-8")
+    assert 'grep "Shutdown broker because" server.log' in text
+    assert "without a message" not in text
+
+
+def test_no_page_takes_a_stray_for_deleted() -> None:
+    """Kafka moves it aside: LogManager.asyncDelete(isStray = true)."""
+    text = (FOLDER / "KraftgateHazardBlocksRestart.md").read_text("utf-8")
+    impact = text.partition("## Impact")[2].partition("## ")[0]
+    assert "-stray" in impact
+    assert "delete" not in impact
+
+
 def test_hazards_that_forbid_a_restart_are_explained_on_their_page() -> None:
     text = (FOLDER / "KraftgateHazardBlocksRestart.md").read_text("utf-8")
-    told = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
+    explained = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
     forbid = {str(kind) for kind in HazardKind if Action.RESTART in kind.blocks}
-    assert told == forbid - {"unfenced_early", "stale_migration_znode"}, "these have their own"
+    own_pages = {"unfenced_early", "stale_migration_znode", "replica_misplaced"}
+    assert explained == forbid - own_pages, "these have pages of their own"
+
+
+@pytest.mark.parametrize("words", every("grep"), ids=" ".join)
+def test_each_search_is_in_the_file_that_the_logger_writes(words: tuple[str, ...]) -> None:
+    """By Kafka's config/log4j.properties: a few loggers have a file of their own."""
+    if not words[-1].endswith(".log"):
+        return
+    patterns = [each for each in words[1:-1] if each not in {"-e", "-i"}]
+    for logger in (LOGGED_BY[each] for each in patterns):
+        own = [file for prefix, file in OWN_FILES.items() if f"{logger}.".startswith(f"{prefix}.")]
+        assert words[-1] == (own[0] if own else "server.log"), logger
 
 
 @pytest.mark.lab
@@ -107,14 +177,16 @@ def test_each_of_kafkas_tools_has_the_options_that_pages_give_it(script: str) ->
 
 def test_the_shell_of_zookeeper_is_given_words_that_it_knows() -> None:
     for _, _, word, *rest in every(ZOOKEEPER_SHELL):
-        assert word in {"get", "ls", "delete", "create", "set"}
+        assert word in {"get", "getAcl", "ls", "delete", "create", "set"}
         assert next(each for each in rest if each != "-s").startswith("/")
 
 
 def help_of(main_class: str, *arguments: str) -> str:
     """What the tool prints when it is asked for help; some end with 1 then."""
+    java = find_java()
+    quick = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *sharing(java)]
     done = subprocess.run(
-        [find_java(), "-cp", ensure_jars().classpath, main_class, *arguments, "--help"],
+        [java, *quick, "-cp", ensure_jars().classpath, main_class, *arguments, "--help"],
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,

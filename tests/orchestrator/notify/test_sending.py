@@ -11,6 +11,7 @@ import pytest
 
 from migration.assessment.alerts import AlertState, AlertStates
 from migration.image.summary import Phase
+from migration.values.severity import Severity
 from orchestrator.cli.run import follow_and_show
 from orchestrator.config.load import load_config
 from orchestrator.notify import http_post, notifier
@@ -181,6 +182,39 @@ def test_a_heart_that_fails_says_so_and_goes_on(
     assert caplog.text.count("a heartbeat was not delivered") == 1
 
 
+def critical(*brokers: int) -> Tick:
+    """A tick at which a critical alert of each broker is active."""
+    found = [
+        AlertState(alert=alert(each, Severity.CRITICAL), found_ms=0, active_since_ms=0)
+        for each in brokers
+    ]
+    states = AlertStates(at_ms=0, all={each.alert.fingerprint: each for each in found})
+    return Tick(at_ms=0, clusters=(SimpleNamespace(assessment=SimpleNamespace(alerts=states)),))  # type: ignore[arg-type]
+
+
+def test_no_heart_beats_while_critical_alerts_are_not_delivered(
+    tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = receivers.pagerduty(tmp_path, receiver.url) + "  heartbeat: [{url: 'http://127.0.0.1'}]"
+    config = receivers.config(tmp_path, lines)
+    with closing(notifier.Notifier(config)) as sends:
+        (heartbeat,) = sends._heartbeats
+        monkeypatch.setattr(heartbeat, "polled", lambda: beats.append(True))
+        beats: list[bool] = []
+        receiver.answer = lambda _: Reply(400)
+        sends.submit(critical(3))
+        until(lambda: sends.stats()["pagerduty"].failed == 1)
+        sends.polled()
+        assert beats == [True], "it may be delivered yet"
+        monkeypatch.setattr(notifier, "_UNDELIVERED_S_MAX", 0.0)
+        sends.polled()
+        assert beats == [True]
+        sends.submit(critical())
+        until(lambda: sends.stats()["pagerduty"].waiting == 0)
+        sends.polled()
+        assert beats == [True, True], "nothing is due"
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_thread_that_died_is_said(
     config_file: Path,
@@ -195,12 +229,15 @@ def test_a_thread_that_died_is_said(
         raise RuntimeError("a bug")
 
     monkeypatch.setattr("orchestrator.notify.delivery.update", broken)
+    lines = receivers.webhook(config_file.parent, receiver.url)
     config = load_config(
-        with_alerts(config_file, receivers.webhook(config_file.parent, receiver.url))
+        with_alerts(config_file, f"{lines}  heartbeat: [{{url: 'http://127.0.0.1'}}]\n")
     )
     with notifier.notifying(config) as sent:
         sent.submit(Tick(at_ms=0, clusters=()))
         until(lambda: not sent._senders[0].is_alive())
+        sent.polled()
+        assert not sent._heartbeats[0]._is_polling()
         sent.submit(Tick(at_ms=1, clusters=()))
         sent.submit(Tick(at_ms=2, clusters=()))
     assert caplog.text.count("its thread has ended") == 1

@@ -57,6 +57,7 @@ def test_deliveries_keep_their_keys(tmp_path: Path) -> None:
     written = json.loads(file.path.read_text())
     (delivery,) = written["told"].values()
     assert delivery["alert"].pop("for_ms") == 0, "a key that the earlier version ignores"
+    assert delivery["alert"].pop("bound_ms") is None, "another one"
     assert written == json.loads(DELIVERIES)
 
 
@@ -69,4 +70,6 @@ def test_alert_states_keep_their_keys(tmp_path: Path) -> None:
     written = json.loads(path.read_text())
     (alert,) = written["standings"]["all"].values()
     assert alert["alert"].pop("for_ms") == 0, "a key that the earlier version ignores"
+    assert alert["alert"].pop("bound_ms") is None, "another one"
+    assert alert.pop("held_ms") is None, "another one"
     assert written == json.loads(STATES)

@@ -27,7 +27,7 @@ from tests.orchestrator.notify.hours import ENTRY, STEP_S, STEPS, Hours, from_th
 from tests.scenes.night import FIVE_MINUTES_MS
 from tests.support.prometheus import promtool
 
-SEEDS: Final = (11, 12)
+SEEDS: Final = (11, 19)
 """Together they have every alert come and go."""
 NOT_ITS_OWN: Final = "KraftgateOrchestratorDown"
 """Alerts that a process cannot send after its end."""

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.cli.replay import replayed
 from orchestrator.errors import ConfigError
-from orchestrator.run.replaying import replayed
 from streams.spark import query
 from streams.spark.query import ReplayOutcome
 

@@ -64,6 +64,16 @@ class TestCommands:
         found = ask_own(OwnCondition(name="mine", shell=command), "prod")
         assert (found.verdict, found.reason) == (Verdict.SATISFIED, "prod http://lag none")
 
+    def test_a_secret_that_it_prints_is_redacted(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("LAG_TOKEN", "hush-hush-123")
+        command = ShellCondition.model_validate(
+            {"argv": ["/bin/sh", "-c", "echo no lag of $LAG_TOKEN"], "pass_env": ["LAG_TOKEN"]}
+        )
+        found = ask_own(OwnCondition(name="mine", shell=command), "prod")
+        assert found.verdict is Verdict.SATISFIED
+        assert found.reason.startswith("no lag of ")
+        assert "hush" not in found.reason
+
     def test_without_a_variable_that_it_needs_it_is_unknown(self) -> None:
         command = ShellCondition.model_validate({"argv": ["true"], "pass_env": ["ABSENT"]})
         found = ask_own(OwnCondition(name="mine", shell=command), "prod")

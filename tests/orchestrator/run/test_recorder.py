@@ -10,6 +10,9 @@ import pytest
 from migration.assessment.alerts import NO_ALERTS, Alert, AlertState, AlertStates
 from migration.assessment.hazards import Action, Hazard, HazardKind, hazards
 from migration.image.summary import ClusterSummary, Phase
+from migration.metadata.event_kinds import EventKind
+from migration.metadata.events import Event
+from migration.observed.log_dirs import DisksImage, Loss
 from migration.observed.source_status import SourceStatus
 from migration.observed.zookeeper import ZooKeeperImage
 from migration.values.severity import Severity
@@ -63,6 +66,11 @@ class Following:
         (one,) = tick.clusters
         one = replace(one, assessment=replace(one.assessment, alerts=alerts))
         self.recorder.tick(replace(tick, clusters=(one,)))
+
+    def store_began(self, at_ms: int) -> None:
+        """The store's first event was seen at this time."""
+        first = Event(offset=1, timestamp_ms=at_ms, kind=EventKind.TOPIC_CREATED, seen_ms=at_ms)
+        self._store.told["prod"] = [(1, first)]
 
     def kinds(self) -> list[str]:
         return [each.kind for each in self.log.entries("prod")]
@@ -235,6 +243,30 @@ def test_what_the_process_before_said_of_a_source_does_not_make_it_current(
 def test_who_is_refused_before_the_first_look_leaves_nothing(following: Following) -> None:
     following.recorder.close()
     assert following.kinds() == []
+
+
+LOST = replace(
+    WELL,
+    disks=DisksImage(
+        losses=(Loss(topic="t", partition=1, was_end=9, now_end=3, seen_ms=NOW_MS, broker=3),)
+    ),
+)
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_hazard_of_past_damage_ends_only_in_the_store_that_recorded_it(
+    following: Following, tmp_path: Path, *, is_new: bool
+) -> None:
+    """All sources are current again after the store was replaced, as the handbook describes."""
+    following.store_began(NOW_MS)
+    following.look(LOST, NOW_MS + 1_000)
+    assert following.kinds().count("hazard_began") == 1
+    following.recorder.close()
+    again = Following(tmp_path)
+    again.store_began(NOW_MS + 60_000 if is_new else NOW_MS)
+    again.look(WELL, NOW_MS + 61_000)
+    again.look(WELL, NOW_MS + 62_000)
+    assert ("hazard_ended" not in again.kinds()) is is_new
 
 
 def test_several_of_one_kind_and_broker_are_one(following: Following) -> None:

@@ -60,6 +60,7 @@ def test_half_a_character_in_a_sources_words_hides_nothing_else(tmp_path: Path) 
     assert read_status(tmp_path, "c") == SourceStatus(observed_ms=7, waiting="the file d?")
 
 
+@pytest.mark.slow
 @_few
 @given(st.data())
 def test_a_summary(data: st.DataObject) -> None:
@@ -68,6 +69,7 @@ def test_a_summary(data: st.DataObject) -> None:
     assert read_summary(summary_json(summary), brokers) == summary
 
 
+@pytest.mark.slow
 @_few
 @given(st.data())
 def test_an_event_in_the_store(data: st.DataObject) -> None:
@@ -96,6 +98,7 @@ def test_an_event_in_the_store(data: st.DataObject) -> None:
         assert store.place("c", "zookeeper") == outcome.place["zookeeper"]
 
 
+@pytest.mark.slow
 @_few
 @given(st.data())
 def test_what_stands(data: st.DataObject) -> None:
@@ -124,6 +127,7 @@ def test_what_a_receiver_was_told(data: st.DataObject) -> None:
         assert ledger.read() == account
 
 
+@pytest.mark.slow
 @_few
 @given(st.data())
 def test_where_a_runbook_is(data: st.DataObject) -> None:

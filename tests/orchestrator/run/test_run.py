@@ -6,6 +6,8 @@ import logging
 import os
 import re
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
@@ -31,6 +33,7 @@ from orchestrator.config.load import load_config, parse_config
 from orchestrator.config.state_dir import claiming
 from orchestrator.errors import (
     AuditError,
+    ClaimLost,
     ConfigError,
     ExitCode,
     FollowingError,
@@ -43,7 +46,7 @@ from orchestrator.run.assessed import Tick
 from orchestrator.run.conditions import Gate
 from orchestrator.run.probes.poller import Poller
 from orchestrator.run.reader import ClusterRead, Reader
-from orchestrator.views.terminal.live import Stop, TableView, drive
+from orchestrator.views.terminal.live import LineView, Stop, TableView, View, drive, is_terminal
 from streams.log_dirs import poll_requests
 from streams.state.claim import LOCK_FILE
 from streams.zookeeper.ensemble import parse_ensemble
@@ -389,6 +392,96 @@ def test_the_view_is_closed_whatever_happens() -> None:
     assert view.closed
 
 
+def _drive_three(view: View) -> None:
+    ticks: list[Tick] = []
+
+    def next_tick() -> Tick:
+        ticks.append(tick([HYBRID], NOW_MS + 1000 * len(ticks)))
+        return ticks[-1]
+
+    drive(view, next_tick, Stop(), lambda _: len(ticks) == 3)
+    assert len(ticks) == 3
+
+
+@pytest.mark.parametrize("is_pipe", [False, True])
+def test_lines_that_cannot_be_written_do_not_end_the_run(
+    caplog: pytest.LogCaptureFixture, *, is_pipe: bool
+) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    out = os.fdopen(writer if is_pipe else os.open("/dev/full", os.O_WRONLY), "w")
+    try:
+        _drive_three(LineView(out))
+    finally:
+        with suppress(OSError):  # what it buffered
+            out.close()
+    (message,) = [each for each in caplog.messages if "no longer" in each]
+    assert message.startswith("the lines are no longer written: ")
+
+
+def test_a_terminal_that_hung_up_does_not_end_the_run(caplog: pytest.LogCaptureFixture) -> None:
+    terminal, end = os.openpty()
+    with os.fdopen(end, "w") as out:
+        view = TableView(Console(file=out, force_terminal=True, width=80, height=30), lambda: None)
+        os.close(terminal)
+        _drive_three(view)
+    (message,) = [each for each in caplog.messages if "no longer" in each]
+    assert message.startswith("the table is no longer drawn: ")
+
+
+def test_the_log_is_written_at_once_when_the_table_is_lost() -> None:
+    log, root = io.StringIO(), logging.getLogger()
+    handler = logging.StreamHandler(log)
+    root.addHandler(handler)
+    terminal, end = os.openpty()
+    try:
+        with os.fdopen(end, "w") as out, held_back():
+            view = TableView(
+                Console(file=out, force_terminal=True, width=80, height=30), lambda: None
+            )
+            os.close(terminal)
+            _drive_three(view)
+            assert "the table is no longer drawn: " in log.getvalue()
+            logging.getLogger("orchestrator").warning("slack: not delivered")
+            assert "slack: not delivered" in log.getvalue()
+    finally:
+        root.removeHandler(handler)
+
+
+def test_a_terminal_that_hung_up_does_not_change_how_the_run_ends() -> None:
+    terminal, end = os.openpty()
+    out = os.fdopen(end, "w")
+    view = TableView(Console(file=out, force_terminal=True, width=80, height=30), lambda: None)
+    view.show(tick([HYBRID], NOW_MS))
+    os.close(terminal)
+    view.close()
+    with suppress(OSError):  # what it buffered
+        out.close()
+
+
+def test_a_message_that_nobody_can_read_does_not_change_how_a_command_ends() -> None:
+    code = (
+        "import os\n"
+        "from orchestrator.output.printing import echo, echo_message, echo_text\n"
+        "end, begin = os.pipe()\n"
+        "os.close(end)\n"
+        "os.dup2(begin, 2)\n"
+        "for say in (echo, echo_message, echo_text):\n"
+        "    say('text', err=True)\n"
+        "os._exit(3)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 3
+
+
+def test_a_pipe_is_no_terminal_whatever_the_environment(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    assert not is_terminal()
+    assert not capsys.readouterr().out
+
+
 def test_the_table_is_redrawn_only_when_something_shows() -> None:
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, width=80, height=30)
@@ -501,6 +594,48 @@ def test_what_stands_is_kept_in_the_trail_also_without_a_runbook(
     assert kinds[0] == "follow_began"
     assert kinds[-1] == "follow_ended"
     assert kinds.index("hazard_began") < kinds.index("hazard_ended")
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [(FollowingError("Spark ended"), "FollowingError: Spark ended"), (KeyboardInterrupt(), "")],
+)
+def test_the_trail_has_the_error_that_ended_a_run(
+    config_file: Path, store: FakeStore, error: BaseException, why: str
+) -> None:
+    del store
+    with config_file.open("a") as file:
+        file.write("runbook: {file: zk-to-kraft-jbod}\n")
+    config = load_config(config_file)
+
+    def fail(poll: int) -> None:
+        if poll == 3:
+            raise error
+
+    with Stop() as stop, pytest.raises(type(error)):
+        follow_and_show(config, gate("finalized"), stop, FakeFollowing(fail).follow)
+    with AuditLog.open_readonly(config.state_dir / AUDIT_FILE) as log:
+        followed, orchestrated = log.last("prod", 2)
+    assert (followed.kind, followed.body["why"]) == ("follow_ended", why)
+    assert orchestrated.kind == "orchestrator_ended"
+    assert orchestrated.body["reason"] == (why or "it was stopped")
+
+
+def test_a_process_that_lost_the_state_directory_writes_no_end(
+    config_file: Path, store: FakeStore
+) -> None:
+    """It would end the run of the process that has it."""
+    del store
+    config = load_config(config_file)
+    query = FakeFollowing(lambda poll: (config.state_dir / "lock").unlink() if poll == 3 else None)
+    with (
+        claiming(config.state_dir, "`state_dir`") as check,
+        Stop() as stop,
+        pytest.raises(ClaimLost),
+    ):
+        follow_and_show(config, gate("finalized"), stop, query.follow, check_claim=check)
+    with AuditLog.open_readonly(config.state_dir / AUDIT_FILE) as log:
+        assert "follow_ended" not in {each.kind for each in log.entries("prod")}
 
 
 def test_a_trail_that_was_tampered_with_is_refused_before_anything_starts(

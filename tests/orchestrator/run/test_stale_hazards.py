@@ -39,6 +39,7 @@ brokers: {bootstrap: 'b1:9092'}
 state_dir: state
 """
 LIVE = SourceStatus(observed_ms=NOW_MS - 200, last_reply_ms=NOW_MS - 400)
+LOG = replace(FRESH, dual_write_due=1_500)
 BEFORE = zookeeper(seen_ms=KILLED_MS - 3_600_000, migration=migration(written_ms=KILLED_MS - 2_000))
 """As the process that was killed left it in the store."""
 
@@ -61,7 +62,7 @@ class Restarted:
         self.recorder = AuditRecorder(self.config, self.log)
 
     def look(
-        self, zookeeper: SourceStatus, at_ms: int = NOW_MS, *, log: SourceStatus = FRESH
+        self, zookeeper: SourceStatus, at_ms: int = NOW_MS, *, log: SourceStatus = LOG
     ) -> Assessed:
         """Assess everything as each command does."""
         ago_ms = at_ms - NOW_MS
@@ -87,7 +88,7 @@ class Restarted:
         lines = changes(None, one)
         scraped = scrape(one)
         return {
-            "view": " ".join(each.kind for each in one.hazards),
+            "view": " ".join(each.kind for each in one.assessment.hazards),
             "terminal": screen.get(),
             "lines": "\n".join(lines),
             "status": json.dumps(status_json(one)),
@@ -166,11 +167,22 @@ def test_silence_that_was_watched_is_a_hazard_to_everybody(tmp_path: Path) -> No
     again.log.close()
 
 
+def test_a_log_without_a_new_record_is_no_silence_to_anybody(tmp_path: Path) -> None:
+    """With metadata.max.idle.interval.ms=0 an idle cluster writes nothing, for hours."""
+    connected_ms = NOW_MS - 600_000
+    again = Restarted(tmp_path, replace(BEFORE, seen_ms=connected_ms))
+    idle = replace(LOG, dual_write_due=migration().offset)
+    one = again.look(replace(LIVE, whole_since_ms=connected_ms), log=idle)
+    assert naming_stuck(again.texts(one)) == []
+    assert parse("dual_write_alive").judge(one.assessment.view).verdict is Verdict.SATISFIED
+    again.log.close()
+
+
 @pytest.mark.parametrize("led_ms", [BEACON_STALE_MS, BEACON_STALE_MS + 1])
 def test_nobody_had_to_write_while_no_controller_led(tmp_path: Path, led_ms: int) -> None:
     watched_ms = NOW_MS - 600_000
     again = Restarted(tmp_path, replace(BEFORE, seen_ms=watched_ms))
-    led = replace(FRESH, led_since_ms=NOW_MS - led_ms)
+    led = replace(LOG, led_since_ms=NOW_MS - led_ms)
     one = again.look(replace(LIVE, whole_since_ms=watched_ms), log=led)
     if led_ms > BEACON_STALE_MS:
         assert naming_stuck(again.texts(one))
@@ -195,7 +207,7 @@ def test_a_reported_heartbeat_is_a_write_to_everybody(tmp_path: Path) -> None:
         migration_offset=2_000,
         migration_written_ms=NOW_MS - 700,
     )
-    (silent,) = again.look(replace(beating, migration_mzxid=69)).hazards
+    (silent,) = again.look(replace(beating, migration_mzxid=69)).assessment.hazards
     assert silent.kind is HazardKind.DUAL_WRITE_STUCK
     one = again.look(beating)
     assert naming_stuck(again.texts(one)) == []
@@ -224,7 +236,7 @@ def test_a_recorded_fact_remains_a_hazard_and_says_how_old_it_is(tmp_path: Path)
     gone = replace(BEFORE, migration=None, migration_copied=migration())
     again = Restarted(tmp_path, gone)
     one = again.look(NOT_CURRENT["it has not connected yet"])
-    (hazard,) = one.hazards
+    (hazard,) = one.assessment.hazards
     assert hazard.kind is HazardKind.DUAL_WRITE_STUCK
     assert "/migration is gone" in hazard.text
     assert hazard.evidence[0] == "not current, as last known: ZooKeeper (no server answers)"
@@ -241,4 +253,27 @@ def test_a_hazard_whose_source_is_lost_has_no_recorded_end(tmp_path: Path) -> No
     again.record(lost, NOW_MS + 2 * SETTLE_MS)
     (span,) = periods(again.log.entries("prod")).hazards
     assert (span.key[0], span.ended_ms) == (STUCK, None)
+    again.log.close()
+
+
+def test_a_hazard_was_last_seen_before_its_source_was_lost(tmp_path: Path) -> None:
+    connected_ms = NOW_MS - BEACON_STALE_MS - 1
+    seen = replace(BEFORE, seen_ms=connected_ms, versions={MIGRATION: (3, 70)})
+    again = Restarted(tmp_path, seen)
+    again.texts(again.look(replace(LIVE, whole_since_ms=connected_ms)))
+    lost_ms = NOW_MS + 2 * SETTLE_MS
+    for at_ms in (lost_ms, lost_ms + 1_000):
+        again.record(again.look(NOT_CURRENT["it has not connected yet"], at_ms), at_ms)
+    back_ms = lost_ms + 1_800_000
+    beating = replace(
+        LIVE,
+        whole_since_ms=connected_ms,
+        migration_mzxid=71,
+        migration_version=4,
+        migration_offset=2_000,
+        migration_written_ms=back_ms,
+    )
+    again.record(again.look(beating, back_ms), back_ms)
+    (span,) = periods(again.log.entries("prod")).hazards
+    assert (span.last_seen_ms, span.ended_ms) == (NOW_MS + SETTLE_MS, back_ms)
     again.log.close()

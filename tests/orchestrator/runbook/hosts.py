@@ -5,6 +5,7 @@ keeps each unit's state in a file, and gives each start an id of its own, as sys
 """
 
 import os
+import pwd
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -31,6 +32,10 @@ case "$*" in
     echo "id-$n" > "$state/$unit" ;;
 "is-active --quiet $unit") [ -e "$state/$unit" ] ;;
 "show --property=InvocationID --value $unit") head -n 1 "$state/$unit" 2>/dev/null || echo ;;
+"show --property=Restart --value $unit") cat "$state.restart" ;;
+"show --property=LoadState --value $unit") cat "$state.load" ;;
+"show --property=RefuseManualStart --value $unit") cat "$state.held" ;;
+"show --property=User --value $unit") cat "$state.user" ;;
 "enable --quiet $unit") ;;
 *) echo "systemctl: what is '$*'?" >&2; exit 9 ;;
 esac
@@ -150,6 +155,9 @@ def host(root: Path) -> Host:
         file = root / "bin" / name
         file.write_text(text.format(root=root), "utf-8")
         file.chmod(0o755)
+    user = pwd.getpwuid(os.getuid()).pw_name
+    for name, value in (("restart", "no"), ("load", "loaded"), ("held", "no"), ("user", user)):
+        (root / f"units.{name}").write_text(f"{value}\n", "utf-8")
     (root / "node.conf").write_text(
         f"KAFKA_ETC={root}/etc\nKAFKA_BIN={root}/bin\nRUN={root}/run\nKAFKA_USER={os.getuid()}\n"
         "CLUSTER_ID=AAAAAAAAAAAAAAAAAAAAAA\n",

@@ -1,16 +1,20 @@
 """A runbook that cannot be walked is refused, with the line and the reason: a text per mistake."""
 
+import re
+from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
 
 from migration.assessment.conditions import DataSource, Verdict
 from migration.assessment.conditions import parse as parse_condition
+from migration.image.summary import MetadataLost, Phase
 from orchestrator.errors import RunbookError
 from orchestrator.runbook.checks.final import MARKS, STEPS
 from orchestrator.runbook.load import load, parse, shipped
 from orchestrator.runbook.places import everywhere, forward, in_turn
 from tests.migration.assessment.conditions.views import (
+    SUMMARY,
     all_disks,
     disks,
     moves,
@@ -514,6 +518,49 @@ def test_a_move_between_directories_keeps_every_broker_from_its_restart(name: st
             "broker 3: 1 replica moving between log directories",
         )
         assert condition.judge(stale(DataSource.LOG_DIRS)).verdict is Verdict.UNKNOWN
+
+
+def test_every_directory_is_checked_before_a_broker_gets_a_new_one() -> None:
+    """`format` also formats the mount point of a disk that is not mounted: H2 at the next start."""
+    found = []
+    for name in shipped():
+        for each in (place.checkpoint for place in everywhere(load(name).runbook)):
+            text = "" if each.step is None else each.step.manual
+            before, formats, after = text.partition("kafka-storage.sh format --ignore-formatted")
+            if each.for_each != "broker" or not formats:
+                continue
+            found.append(each.step and each.step.name)
+            assert "    kraftgate meta-properties {log_dirs} --mode kraft\n" in before
+            printed = "prints one line `Formatting ...` for each directory that it formats"
+            assert printed in " ".join(after.split())
+    assert found == ["replace-disk", "add-log-dirs"]
+
+
+_LOST = replace(
+    SUMMARY, metadata_lost=MetadataLost(phase=Phase.KRAFT, topics=3, partitions=15, at_ms=5)
+)
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_no_broker_restarts_while_the_controllers_have_another_metadata_log(name: str) -> None:
+    """It would rename all of its logs to -stray."""
+    for each in (place.checkpoint for place in everywhere(load(name).runbook)):
+        if each.for_each != "broker" or each.step is None:
+            continue
+        needs = [parse_condition(re.sub(r"\bbroker\b", "3", need)) for need in each.needs]
+        keeps = [need for need in needs if need.judge(view(_LOST)).verdict is Verdict.VIOLATED]
+        assert keeps, each.id
+        assert any(need.judge(view()).verdict is Verdict.SATISFIED for need in keeps), each.id
+
+
+def test_controllers_are_not_called_upgraded_while_they_have_another_metadata_log() -> None:
+    (gate,) = [
+        place.checkpoint.opens_when
+        for place in everywhere(load("kraft-jbod").runbook)
+        if place.checkpoint.id == "controllers-upgraded"
+    ]
+    found = {parse_condition(each).judge(view(_LOST)).verdict for each in gate}
+    assert Verdict.VIOLATED in found
 
 
 def test_the_right_one_is_right() -> None:

@@ -1,9 +1,13 @@
 """kraftgate-node, the example's script on a host: what it does, does not repeat, and refuses."""
 
 import json
+import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -65,16 +69,34 @@ REFUSED = {
     "a file of another mode": "is not for mode kraft: process.roles='',"
     " zookeeper.metadata.migration.enable='true'",
     "no disk": "is not there: is its disk mounted?",
-    "no meta.properties": "has no meta.properties: is its disk mounted, was it formatted?",
+    "no meta.properties": "d1 has no meta.properties that ",
     "other directories": "are not those that it runs with",
     "no link": "is no link: move it to",
     "another spelling": "data/d1/ and log.dirs names {data}/d1: Kafka compares the text",
+    "a unit that restarts by itself": "kafka has Restart=on-failure: systemd may start the broker",
+    "a unit that must not be started": "remove /etc/systemd/system/kafka.service.d/held.conf",
+    "a unit that is masked": "kafka has LoadState=masked: systemd cannot start it",
+    "no such unit": "kafka has LoadState=not-found: systemd cannot start it",
+    "no such user": "kafka runs as 'kafkaa', and there is no such user",
 }
+
+
+SHOWN = {
+    "a unit that restarts by itself": ("restart", "on-failure"),
+    "a unit that must not be started": ("held", "yes"),
+    "a unit that is masked": ("load", "masked"),
+    "no such unit": ("load", "not-found"),
+    "no such user": ("user", "kafkaa"),
+}
+"""What systemd shows of the unit."""
 
 
 @pytest.mark.parametrize("why", REFUSED)
 def test_a_step_is_refused_before_the_broker_is_touched(here: Host, why: str) -> None:
     broker = "1"
+    if why in SHOWN:
+        name, value = SHOWN[why]
+        (here.root / f"units.{name}").write_text(f"{value}\n", "utf-8")
     file = here.etc / "broker.kraft.properties"
     match why:
         case "no file of the mode":
@@ -104,6 +126,85 @@ def test_a_step_is_refused_before_the_broker_is_touched(here: Host, why: str) ->
     assert REFUSED[why].format(data=here.root / "data") in done.stderr
     assert checked.stderr == done.stderr
     assert here.calls() == []
+
+
+@pytest.fixture
+def unprivileged() -> Iterator[tuple[Host, str]]:
+    """A host whose Kafka does not run as root, and its user."""
+    with TemporaryDirectory() as root:
+        there = host(Path(root))
+        for path in (there.root, there.root / "data"):
+            path.chmod(0o755)
+        for directory in (there.root / "data").iterdir():
+            (directory / ".lock").touch()
+        user = (there.root / "units.user").read_text("utf-8").strip()
+        if os.getuid() == 0:
+            user = "nobody"
+            (there.root / "units.user").write_text(f"{user}\n", "utf-8")
+            for path in (there.root / "data").rglob("*"):
+                shutil.chown(path, user)
+        yield there, user
+
+
+FOR_ROOT_ALONE = {
+    "meta.properties": (0o000, "{data}/d1 has no meta.properties that {user} can read"),
+    ".": (0o555, "{user} cannot write to {data}/d1: is its file system mounted read-only,"),
+    ".lock": (0o444, "{user} cannot write to {data}/d1/.lock: is its file system mounted"),
+}
+
+
+@pytest.mark.parametrize("name", FOR_ROOT_ALONE)
+def test_what_kafka_itself_cannot_use_is_refused(unprivileged: tuple[Host, str], name: str) -> None:
+    """Kafka takes such a directory offline at its start, and H1 to H3 follow."""
+    there, user = unprivileged
+    assert there.node("check", "switch", "broker", "1", "kraft").returncode == 0
+    mode, why = FOR_ROOT_ALONE[name]
+    (there.root / "data" / "d1" / name).chmod(mode)
+    for words in (("check", "switch"), ("switch",)):
+        done = there.node(*words, "broker", "1", "kraft")
+        assert done.returncode == 1
+        assert f"refused: {why.format(data=there.root / 'data', user=user)}" in done.stderr
+    assert there.calls() == []
+
+
+def test_without_a_user_in_the_unit_the_configured_one_runs_kafka(
+    unprivileged: tuple[Host, str],
+) -> None:
+    there, user = unprivileged
+    (there.root / "units.user").write_text("\n", "utf-8")
+    (there.root / "data" / "d1" / "meta.properties").chmod(0o000)
+    for named, why in (("kafkaa", "and there is no such user"), (user, f"that {user} can read")):
+        with (there.root / "node.conf").open("a", encoding="utf-8") as conf:
+            conf.write(f"KAFKA_USER={named}\n")
+        done = there.node("check", "switch", "broker", "1", "kraft")
+        assert done.returncode == 1
+        assert why in done.stderr
+
+
+@pytest.mark.parametrize("restart", ["always", "on-success", "on-abnormal", ""])
+@pytest.mark.parametrize("mode", ["migration", "kraft", "jbod"])
+def test_a_broker_that_halts_must_stay_down(here: Host, mode: str, restart: str) -> None:
+    """systemd would start it again, with the failed disk, within seconds."""
+    kraft = (here.etc / "broker.kraft.properties").read_text("utf-8")
+    (here.etc / "broker.jbod.properties").write_text(kraft, "utf-8")
+    (here.root / "units.restart").write_text(f"{restart}\n", "utf-8")
+    done = here.node("check", "switch", "broker", "1", mode)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"refused: kafka has Restart={restart}: " in done.stderr
+
+
+def test_an_unknown_restart_is_not_treated_as_none(here: Host) -> None:
+    (here.root / "units.restart").unlink()
+    done = here.node("check", "switch", "broker", "1", "migration")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "refused: kafka has Restart=: " in done.stderr
+
+
+def test_what_loses_nothing_may_restart_by_itself(here: Host) -> None:
+    controller(here)
+    (here.root / "units.restart").write_text("always\n", "utf-8")
+    assert here.node("switch", "broker", "1", "zookeeper").returncode == 0
+    assert here.node("provision", "controller").returncode == 0
 
 
 @pytest.mark.parametrize("version", ["version=1", "version = 1 "])
@@ -365,6 +466,17 @@ def test_a_directory_of_another_node_is_left(here: Host, how: str) -> None:
     assert not (here.root / "storage.log").exists()
 
 
+def test_a_controller_whose_unit_may_not_start_is_not_formatted(here: Host) -> None:
+    controller(here)
+    (here.root / "units.held").write_text("yes\n", "utf-8")
+    for words in (("check", "provision"), ("provision",)):
+        done = here.node(*words, "controller")
+        assert done.returncode == 1
+        assert "remove /etc/systemd/system/kafka-controller.service.d/held.conf" in done.stderr
+    assert here.calls() == []
+    assert not (here.root / "data" / "metadata").exists()
+
+
 def test_a_directory_of_another_cluster_is_not_provisioned(here: Host) -> None:
     controller(here)
     here.directory("metadata", "version=1\ncluster.id=another\nnode.id=3000\n")
@@ -383,6 +495,8 @@ _, connect, command, path = sys.argv
 print("Connecting to", connect, "\\n\\nWATCHER::\\n\\nWatchedEvent state:SyncConnected type:None")
 if command == "ls":
     print([name.lstrip("/") for name in tree].__str__().replace("'", ""))
+elif command == "getAcl":
+    print((file.parent / "acl").read_text())
 elif command == "get":
     print(tree[path])
 else:
@@ -400,6 +514,7 @@ def znodes(here: Host, **tree: str) -> None:
     shell.chmod(0o755)
     named = {f"/{name}": value for name, value in tree.items()}
     (here.root / "znodes.json").write_text(json.dumps(named), "utf-8")
+    (here.root / "acl").write_text("'world,'anyone\n: cdrwa\n", "utf-8")
 
 
 def left(here: Host) -> list[str]:
@@ -413,6 +528,66 @@ def test_the_znodes_of_the_kraft_controllers_go(here: Host) -> None:
     assert f"/migration: {MIGRATION}" in done.stdout
     assert left(here) == ["/brokers"]
     assert here.node("delete-znodes", "zk1:2181,zk2:2181/kafka").returncode == 0
+
+
+REFUSES = """
+if command == "delete" and path == {path!r}:
+    print("Insufficient permission :", path)
+    sys.exit(1)
+"""
+
+
+@pytest.mark.parametrize("path", ["/controller", "/migration"])
+def test_a_delete_that_zookeeper_refuses_is_printed(here: Host, path: str) -> None:
+    """With ACLs, the shell needs the brokers' login; the KRaft controllers are stopped."""
+    znodes(here, controller=KRAFT, migration=MIGRATION)
+    shell = here.root / "bin" / "zookeeper-shell.sh"
+    refuses = REFUSES.format(path=path)
+    text = shell.read_text("utf-8").replace('\nif command == "ls"', f'{refuses}if command == "ls"')
+    shell.write_text(text, "utf-8")
+    done = here.node("delete-znodes", "zk1:2181")
+    assert done.returncode == 1
+    assert f"{path} is deleted" not in done.stdout
+    assert f"refused: {path} is still there: Insufficient permission : {path}" in done.stderr
+    assert path in left(here)
+
+
+@pytest.mark.parametrize("acl", ["'sasl,'kafka\n: cdrwa\n'world,'anyone\n: r\n", ""])
+def test_the_check_wants_the_login_that_may_delete(here: Host, acl: str) -> None:
+    """`ls` and `get` need none: everybody may read what a broker with zookeeper.set.acl made."""
+    znodes(here, controller=KRAFT, migration=MIGRATION)
+    (here.root / "acl").write_text(acl, "utf-8")
+    done = here.node("check", "delete-znodes", "zk1:2181")
+    assert done.returncode == 1
+    assert "not everybody may delete znodes in ZooKeeper at zk1:2181" in done.stderr
+    for options, code in (
+        ("-Djava.net.preferIPv4Stack=true", 1),
+        ("-Xmx1g -Djava.security.auth.login.config=/etc/kafka/zk.jaas", 0),
+        ("-Dzookeeper.ssl.keyStore.location=/etc/kafka/zk.p12", 0),
+    ):
+        with (here.root / "node.conf").open("a", encoding="utf-8") as conf:
+            conf.write(f"export KAFKA_OPTS='{options}'\n")
+        assert here.node("check", "delete-znodes", "zk1:2181").returncode == code, options
+
+
+def test_a_znode_that_was_deleted_meanwhile_is_gone(here: Host) -> None:
+    """Its owner's session may end between the read and the delete."""
+    znodes(here, controller=KRAFT, migration=MIGRATION)
+    shell = here.root / "bin" / "zookeeper-shell.sh"
+    text = shell.read_text("utf-8") + "    print('Node does not exist:', path)\n    sys.exit(1)\n"
+    shell.write_text(text, "utf-8")
+    done = here.node("delete-znodes", "zk1:2181")
+    assert (done.returncode, left(here)) == (0, [])
+
+
+def test_a_broker_that_claims_at_once_is_left(here: Host) -> None:
+    znodes(here, controller=KRAFT, migration=MIGRATION)
+    shell = here.root / "bin" / "zookeeper-shell.sh"
+    text = shell.read_text("utf-8")
+    claims = f"    if path == '/controller': tree[path] = {BROKER!r}\n"
+    shell.write_text(text.replace("    del tree[path]\n", f"    del tree[path]\n{claims}"), "utf-8")
+    assert here.node("delete-znodes", "zk1:2181").returncode == 0
+    assert left(here) == ["/controller"]
 
 
 def test_the_claim_of_a_broker_stays(here: Host) -> None:
@@ -442,12 +617,14 @@ def test_a_call_that_is_none_changes_nothing(here: Host, arguments: tuple[str, .
     assert here.calls() == []
 
 
-def ssh(here: Host, *arguments: str, dead: str = "") -> tuple[int, list[str]]:
+def ssh(here: Host, *arguments: str, dead: str = "", refuses: str = "") -> tuple[int, list[str]]:
     """Call kraftgate-ssh with a stand-in for ssh; give its code, and what it called where."""
     called = here.root / "ssh.log"
     stub = here.root / "bin" / "ssh"
     stub.write_text(
-        f'#!/bin/sh\necho "$*" >> {called}\ncase "$1" in {dead or "-"}) exit 255 ;; esac\n', "utf-8"
+        f'#!/bin/sh\necho "$*" >> {called}\n'
+        f'case "$1" in {dead or "-"}) exit 255 ;; {refuses or "-"}) exit 1 ;; esac\n',
+        "utf-8",
     )
     stub.chmod(0o755)
     done = here.call(
@@ -478,9 +655,30 @@ def test_ssh_goes_to_no_odd_address(here: Host, hosts: str) -> None:
 
 
 def test_a_host_that_is_down_does_not_keep_the_others_from_their_turn(here: Host) -> None:
-    code, called = ssh(here, "c1:9093,c2:9093", "deprovision", "controller", dead="c1")
+    code, called = ssh(here, "c1:9093,c2:9093", "provision", "controller", dead="c1")
     assert code == 1
     assert len(called) == 2
+
+
+def test_controllers_are_stopped_after_every_host_has_been_checked(here: Host) -> None:
+    code, called = ssh(here, "c1:9093,c2:9093", "deprovision", "controller")
+    hosts = ("c1", "c2")
+    checks = [f"{each} node check deprovision controller" for each in hosts]
+    assert (code, called) == (
+        0,
+        [*checks, *(f"{each} node deprovision controller" for each in hosts)],
+    )
+
+
+@pytest.mark.parametrize("kind", ["dead", "refuses"])
+@pytest.mark.parametrize("host", ["c1", "c3"])
+def test_one_host_that_refuses_keeps_every_controller_running(
+    here: Host, kind: str, host: str
+) -> None:
+    """The controllers that are left would have no majority, and would keep /controller."""
+    code, called = ssh(here, "c1:9093,c2:9093,c3:9093", "deprovision", "controller", **{kind: host})
+    checks = [f"{each} node check deprovision controller" for each in ("c1", "c2", "c3")]
+    assert (code, called) == (1, checks)
 
 
 def test_the_first_that_can_be_reached_is_enough(here: Host) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,24 @@ def test_a_whole_plan(tmp_path: Path) -> None:
     made = plan(loaded, FACTS, hooks)
     expected = EXPECTED.format(summary=made.summary, path=file)
     assert plan_text(made) == expected
+
+
+@pytest.mark.parametrize("facts", [FACTS, replace(FACTS, brokers=())])
+def test_a_plan_shows_no_secret_of_a_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, facts: ClusterFacts
+) -> None:
+    """Neither one with its value in the environment, nor one that its flag shows."""
+    monkeypatch.setenv("BMC", "hush-hush-123")
+    loaded = parse(RIGHT, PATH)
+    file = tmp_path / "hooks.yaml"
+    argv = "[do, hush-hush-123, --password, plain-word, --user, me]"
+    text = HOOKS.replace('[do it, "{host}", "{broker}"]', argv)
+    file.write_text(text.replace("steps:", "secrets: [BMC]\nsteps:"), "utf-8")
+    made = plan(loaded, facts, load_hooks(file, loaded.runbook))
+    for shown in (plan_text(made), json.dumps(plan_json(made))):
+        assert "--user" in shown
+        assert "hush" not in shown
+        assert "plain-word" not in shown
 
 
 def test_the_first_line_sums_it_up() -> None:
@@ -262,12 +281,14 @@ def test_the_facts_are_those_that_preflight_was_told() -> None:
         controllers=(
             Controller(endpoint="[::1]:9093", node_id=3000, quorum=QUORUM),
             Controller(endpoint="c2:9093", unreachable="refused"),
+            Controller(endpoint="c3:9093", node_id=Unknown("it does not report its node id")),
         ),
     )
     assert facts_of(entry, asked) == ClusterFacts(
         cluster="prod",
         brokers=(Member(id=1, host="k1", rack="a"), Member(id=2)),
         controllers=(Member(id=3000, host="::1"),),
+        nameless=2,
         leaders=Leaders(zookeeper_controller=2, active_controller=3000),
         addresses={"brokers": "k1:9092", "controllers": "c1:9093", "zookeeper": "zk1:2181/kafka"},
         answers=Answers(
@@ -275,12 +296,13 @@ def test_the_facts_are_those_that_preflight_was_told() -> None:
             controllers=[],
             brokers=[{"log.dirs": "/data/d0, /data/d1"}],
             taken={1, 2},
-            log_dirs={1: ("/data/d0", "/data/d1"), 2: ()},
+            log_dirs={1: ("/data/d0", "/data/d1")},
         ),
         not_known=(
             "brokers: it is down",
             "broker 2: it is down",
             "controller at c2:9093: refused",
+            "controller at c3:9093: it does not report its node id",
         ),
     )
 

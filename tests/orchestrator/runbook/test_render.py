@@ -37,6 +37,25 @@ def test_everything_of_the_file_is_on_the_page(name: str) -> None:
         assert plain(way.explain) in shown
 
 
+@pytest.mark.parametrize(
+    ("name", "steps"),
+    [
+        ("zk-to-kraft-jbod", {"enter-migration", "leave-kraft"}),
+        ("kraft-jbod", {"add-log-dirs"}),
+    ],
+)
+def test_a_step_by_hand_leaves_no_broker_to_its_supervisor(name: str, steps: set[str]) -> None:
+    """A broker that halts at a failed disk loses replicas if systemd starts it again."""
+    book = load(name).runbook
+    texts = {
+        place.checkpoint.step.name: place.checkpoint.step.manual
+        for place in everywhere(book)
+        if place.checkpoint.step is not None
+    }
+    for step in steps:
+        assert "Restart=no" in plain(texts[step])
+
+
 @pytest.mark.parametrize("name", EVERY)
 def test_nothing_is_swallowed_and_every_link_leads_somewhere(name: str) -> None:
     shown = page(load(name).runbook)

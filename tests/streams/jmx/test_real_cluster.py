@@ -13,13 +13,14 @@ from typing import Any
 
 import pytest
 
-from migration.assessment.currency import CURRENT
+from migration.assessment.currency import Currency
 from migration.assessment.hazards import HazardKind, hazards
 from migration.assessment.waits import WaitKind
 from migration.image.summary import ClusterSummary, Mode, Phase
 from migration.metadata.events import Event, Source
 from migration.observed.jmx import JmxNode
 from migration.observed.jmx_names import JmxName
+from migration.observed.source_status import SourceStatus
 from orchestrator.lab import Lab, LabSpec
 from streams.jmx.config import Access, PrometheusServer
 from streams.jmx.exposition import numbers_in
@@ -93,7 +94,8 @@ def node(summary: ClusterSummary, id_: int) -> JmxNode:
 
 
 def found(summary: ClusterSummary, kind: HazardKind) -> list[Any]:
-    return [each for each in hazards(summary, now_ms(), CURRENT) if each.kind is kind]
+    log = SourceStatus(observed_ms=now_ms(), dual_write_due=summary.metadata_offset)
+    return [each for each in hazards(summary, now_ms(), Currency(log=log)) if each.kind is kind]
 
 
 def wait_read(

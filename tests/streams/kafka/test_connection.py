@@ -655,6 +655,26 @@ def test_what_preflight_asks_is_checked_too() -> None:
             node.close()
 
 
+def test_a_leader_without_a_majority_in_its_epoch_has_no_high_watermark() -> None:
+    """It answers with -1 (LeaderState.describeQuorum), as an offset less than every other one."""
+
+    def describe(_key: int, correlation: int, _rest: bytes) -> bytes:
+        # DESCRIBE_QUORUM v0: one topic with one partition, whose leader 3000 is the only voter.
+        quorum = struct.pack(">ihiiqBiqBBB", 0, 0, 3000, 5, -1, 2, 3000, 300, 0, 1, 0)
+        topic = b"\x13__cluster_metadata\x02" + quorum + b"\0"
+        return struct.pack(">iBhB", correlation, 0, 0, 2) + topic + b"\0"
+
+    def speak(key: int, correlation: int, rest: bytes) -> bytes | None:
+        if key == 18 and struct.unpack_from(">h", rest)[0] == 0:
+            return versions(correlation, {18: (0, 0), 55: (0, 0)})
+        return controller(describe)(key, correlation, rest)
+
+    with listening(speak) as endpoint, Node(endpoint, Security()) as node:
+        quorum = node.quorum()
+    assert quorum is not None
+    assert (quorum.leader, quorum.voters, quorum.high_watermark) == (3000, (3000,), None)
+
+
 @pytest.mark.parametrize(
     "token", [b"", b"r=1", b"\xff\xfe", b"r=x,s=y,i=z", b"r=,s=,i=99999999999"]
 )

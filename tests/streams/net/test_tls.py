@@ -34,6 +34,7 @@ def encrypted(tmp_path: Path) -> Certificate:
     return Certificate(plain.cert, key, plain.both)
 
 
+@pytest.mark.slow
 def test_nothing_is_read_as_the_password_of_a_key(encrypted: Certificate) -> None:
     """Without a terminal OpenSSL reads stdin, from which Spark orders its Python processes."""
     ended = subprocess.run(

@@ -5,13 +5,17 @@ from typing import Self
 
 import pytest
 
+from migration.assessment.checks.identity import cluster_id_agrees
 from migration.assessment.conditions import TopicsSeen
+from migration.assessment.finding import Verdict
 from migration.observed.probed import Unknown
-from streams.kafka.broker_values import ClusterView
+from streams.kafka.broker_values import ClusterView, LogDirAnswer
+from streams.kafka.errors import ConnectionFailed
+from streams.kafka.node import TopicSettings
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 from streams.probe.conditions import ask_settings, ask_topics
-from streams.probe.gather import Target
+from streams.probe.gather import Target, gather
 
 BOOTSTRAP, CONTROLLER = Endpoint("b1", 9092), Endpoint("b2", 9092)
 TARGET = Target(cluster="prod", cluster_id="ours", brokers=(BOOTSTRAP,))
@@ -71,6 +75,50 @@ def test_the_settings_of_another_cluster_are_unknown(
     seen = ask_settings(TARGET, lambda: 1)
     assert isinstance(seen, Unknown)
     assert seen.why.startswith(f"the brokers belong to cluster {named}, not ours")
+
+
+def test_each_bootstrap_address_is_asked_for_its_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first one that answers gives the view of the cluster; the last one is silent."""
+    ids = {"b1": "ours", "b2": "theirs"}
+
+    class Fake:
+        release = (3, 9)
+
+        def __init__(self, endpoint: Endpoint, _: Security, *, broker: int | None = None) -> None:
+            del broker
+            if endpoint.host not in ids:
+                raise ConnectionFailed(f"{endpoint} refused")
+            self.id = ids[endpoint.host]
+
+        def __enter__(self) -> Self:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        def metadata(self, **_: bool) -> ClusterView:
+            return ClusterView(self.id, {1: BOOTSTRAP}, {}, {}, controller=1)
+
+        def settings(self, *_: object) -> dict[str, str]:
+            return {}
+
+        def topic_settings(self, _: object) -> TopicSettings:
+            return TopicSettings({}, set())
+
+        def reassignments(self) -> tuple[str, ...]:
+            return ()
+
+        def log_dirs(self) -> tuple[LogDirAnswer, ...]:
+            return ()
+
+    monkeypatch.setattr("streams.probe.brokers.Node", Fake)
+    monkeypatch.setattr("streams.probe.asking.Node", Fake)
+    last = Endpoint("b3", 9092)
+    facts = gather(Target(cluster="prod", brokers=(BOOTSTRAP, CONTROLLER, last)))
+    assert facts.bootstrap_ids == {"b1:9092": "ours", "b2:9092": "theirs"}
+    found = cluster_id_agrees.judge(facts)
+    assert found.verdict is Verdict.VIOLATED
+    assert "broker at b2:9092: theirs" in found.evidence
 
 
 def test_two_brokers_of_two_clusters_do_not_pass_as_one(answer: Answer) -> None:

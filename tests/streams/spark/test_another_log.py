@@ -52,8 +52,13 @@ def test_the_state_is_the_second_logs_and_the_story_is_both(
     before, alone = _follow(Run(), first, _WHOLE), _follow(Run(), second, _WHOLE)
     run = _both(first, second, max_bytes)
     lost = _lost(before.summary)
-    assert run.summary == replace(alone.summary, metadata_log=2, metadata_lost=lost)
-    assert unpack_image(run.image) == replace(unpack_image(alone.image), log=2, metadata_lost=lost)
+    unclean = (*before.summary.unclean, *alone.summary.unclean)
+    assert run.summary == replace(
+        alone.summary, metadata_log=2, metadata_lost=lost, unclean=unclean
+    )
+    assert unpack_image(run.image) == replace(
+        unpack_image(alone.image), log=2, metadata_lost=lost, unclean=unclean
+    )
     count = len(before.events)
     assert run.events[:count] == before.events
     told = run.events[count]
@@ -129,7 +134,7 @@ def test_shards_hold_what_they_would_hold_without_the_first_log(
 
 def test_each_part_of_the_image_is_of_the_log_or_stays() -> None:
     """A new part of the image must be added to one of the two sets."""
-    stays = {"zookeeper", "vanished", "wiped", "metadata_lost", "disks", "jmx"}
+    stays = {"zookeeper", "vanished", "wiped", "metadata_lost", "unclean", "disks", "jmx"}
     assert {each.name for each in fields(ClusterImage)} - stays == {
         "log",
         "provenance",
@@ -147,6 +152,7 @@ def test_each_part_of_the_image_is_of_the_log_or_stays() -> None:
         "replication",
         "controllers",
         "unknown_records",
+        "contradiction",
         "content",
         "places",
         "assigned_ms",

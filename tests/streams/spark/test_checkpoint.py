@@ -173,6 +173,18 @@ def test_the_fix_removes_nothing_of_the_execution_and_is_on_a_page_of_the_handbo
         assert each in section
 
 
+def test_the_execution_is_paused_from_before_the_start_until_the_check() -> None:
+    """With `--execute`, a hook begins as soon as the data is current."""
+    (topic,) = re.findall(r"`kraftgate help ([\w-]+)`", NEW_STORE)
+    section = manual.text(topic).partition("## Starting with a new store")[2].partition("\n## ")[0]
+    page = manual.text("KraftgateOrchestratorDown").partition("## Mitigation")[2]
+    for text, check in ((section, "`kraftgate report`"), (page, "kraftgate hazards")):
+        order = [text.find("`kraftgate pause --reason"), text.rfind(check)]
+        order.append(text.rfind("`kraftgate resume`"))
+        assert -1 < order[0] < order[1] < order[2]
+    assert section.find("`kraftgate pause --reason") < section.find("Start `kraftgate run`")
+
+
 def test_a_start_after_the_fix_begins_a_new_store(tmp_path: Path) -> None:
     _checkpoint(tmp_path / "checkpoint", 3)
     with Store.open(tmp_path / "store.db") as store:

@@ -162,6 +162,28 @@ def test_one_that_it_came_back_without_counts_while_replicas_had_no_known_one(
     assert unregistered(settled) == ids(2)
 
 
+def test_what_fails_before_the_copy_counts_although_the_log_has_no_replica_yet(
+    tmp_path: Path,
+) -> None:
+    """H1: the next start in migration mode recreates the replicas that were in it."""
+    lost = [MIGRATING, MIGRATING_WITHOUT_2]
+    for drawn in (lost, [*lost, *PENDING], [*lost, MIGRATING_WITHOUT_2, *PENDING]):
+        found = broker(tmp_path, drawn)
+        assert (unregistered(found), found.gone) == (ids(2), None), drawn
+    for again, migrating in ((MIGRATING_WITHOUT_2, 0), (KRAFT_WITHOUT_2, 2)):
+        gone = broker(tmp_path, [*lost, *PENDING, again]).gone
+        assert gone is not None
+        assert (gone.directories, gone.pending, gone.migrating) == (ids(2), 2, migrating)
+    for back in ([MIGRATING], [*PENDING, KRAFT, UNFENCED]):
+        found = broker(tmp_path, [*lost, *back])
+        assert (unregistered(found), found.gone) == ((), None), back
+
+
+def test_what_was_lost_before_the_copy_had_no_replica_if_the_log_has_none(tmp_path: Path) -> None:
+    drawn = [MIGRATING, MIGRATING_WITHOUT_2, KRAFT_WITHOUT_2]
+    assert unregistered(broker(tmp_path, drawn)) == ()
+
+
 def test_a_registration_without_log_directories_is_a_hazard(tmp_path: Path) -> None:
     """KIP-858, "Broker registration": from 3.7-IV2 it names the directories (KAFKA-16162).
 

@@ -92,11 +92,20 @@ def test_unfenced_early_counts_the_pending_then_and_lasts_until_the_last(tmp_pat
     drawn = [TOPIC, PARTITION_0, PARTITION_1, KRAFT, ASSIGN_0, UNFENCE]
     early = _broker(_run(tmp_path, drawn))
     assert early.unfenced_early == UnfencedEarly(pending=1, duration_ms=None)
-    drawn += [FENCE, UNFENCE, ASSIGN_1]
-    over = _broker(_run(tmp_path, drawn))
-    # Ten ms a record in these logs: from the first unfencing, at 6, to 9.
-    assert over.unfenced_early == UnfencedEarly(pending=1, duration_ms=30)
+    over = _broker(_run(tmp_path, [*drawn, UNFENCE, ASSIGN_1]))
+    # Ten ms a record in these logs: from the unfencing, at 6, to 8; a second one changes nothing.
+    assert over.unfenced_early == UnfencedEarly(pending=1, duration_ms=20)
     assert over.unfenced_offset == 6
+
+
+def test_while_it_is_fenced_it_is_not_unfenced_early(tmp_path: Path) -> None:
+    drawn = [TOPIC, PARTITION_0, PARTITION_1, KRAFT, ASSIGN_0, UNFENCE, FENCE]
+    fenced = _broker(_run(tmp_path, drawn))
+    assert fenced.unfenced_early == UnfencedEarly(pending=1, duration_ms=None)
+    over = _broker(_run(tmp_path, [*drawn, FENCE, FENCE, UNFENCE, ASSIGN_1]))
+    assert over.unfenced_early == UnfencedEarly(pending=1, duration_ms=20)
+    meanwhile = _broker(_run(tmp_path, [*drawn, FENCE, ASSIGN_1, UNFENCE]))
+    assert meanwhile.unfenced_early == UnfencedEarly(pending=1, duration_ms=10)
 
 
 def test_a_hold_also_ends_when_the_pending_topic_goes(tmp_path: Path) -> None:

@@ -273,3 +273,17 @@ def test_a_disk_that_was_mounted_read_only_after_an_error_is_named(
     with pytest.raises(OSError) as refused:  # noqa: PT011  # the text is checked below
         prepare(tmp_path / "state")
     assert why_unusable(tmp_path, refused.value).startswith(f"{tmp_path}: {said}")
+
+
+@pytest.mark.parametrize("is_parent", [False, True])
+def test_one_with_an_execution_is_protected_and_not_replaced(
+    tmp_path: Path, *, is_parent: bool
+) -> None:
+    state_dir = tmp_path / "kraftgate" / "state"
+    prepare(state_dir)
+    (state_dir / "audit.db").touch()
+    wrong = state_dir.parent if is_parent else state_dir
+    wrong.chmod(0o777)
+    with pytest.raises(UnsafeStateDir, match="chmod go") as refused:
+        prepare(state_dir)
+    assert "another directory" not in str(refused.value)

@@ -279,6 +279,7 @@ def test_nothing_is_kept_of_an_append_that_failed(tmp_path: Path) -> None:
     assert len(list(journal.kept())) == 2
 
 
+@pytest.mark.slow
 def test_what_was_appended_outlives_the_process(tmp_path: Path) -> None:
     script = (
         "import os, sys\nfrom pathlib import Path\n"

@@ -3,6 +3,7 @@
 import dataclasses
 import uuid
 from datetime import timedelta
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
 
@@ -68,7 +69,12 @@ def _field(field: "dataclasses.Field[Any]") -> st.SearchStrategy[Any]:
 
 
 def entities(kind: type) -> st.SearchStrategy[Any]:
-    """Any value of one generated class."""
+    """Any value of one generated class; examples that ask for it share the strategy."""
+    return _entities(kind)
+
+
+@cache
+def _entities(kind: type) -> st.SearchStrategy[Any]:
     assert dataclasses.is_dataclass(kind)
     return st.builds(kind, **{field.name: _field(field) for field in dataclasses.fields(kind)})
 

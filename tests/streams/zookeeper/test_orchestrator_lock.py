@@ -12,13 +12,13 @@ from kazoo.security import Permissions
 
 from orchestrator.audit.execution.running_step import RunningStep
 from orchestrator.errors import LockError, LockHeld
-from orchestrator.execution.locks import zookeeper_lock
 from orchestrator.execution.locks.store_lock import Held, NotHeld
 from orchestrator.execution.locks.zookeeper_lock import FENCE, HOME, LOCK, STEP, ZooKeeperLock
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.process.owner import Owner
 from streams.net.security import Security
 from streams.process.clocks import boot_clock_s
+from streams.zookeeper import calls
 from streams.zookeeper.calls import Transaction, Znode
 from streams.zookeeper.client import Client
 from streams.zookeeper.ensemble import Ensemble
@@ -39,9 +39,9 @@ def until(ask: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def reacquired(lock: ZooKeeperLock) -> bool:
+def reacquired(lock: ZooKeeperLock, connect_s: float = 2.0) -> bool:
     try:
-        lock.acquire()
+        lock.acquire(connect_s=connect_s)
     except LockError:
         return False
     return True
@@ -203,7 +203,7 @@ def test_a_zookeeper_that_lost_its_data(
     lab: Lab, kafka: Writer, connect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """ZooKeeper would reject the old client forever; a new client acquires the lock."""
-    monkeypatch.setattr(zookeeper_lock, "_CONNECT_S_MAX", 2.0)
+    monkeypatch.setattr(calls, "_UNCONNECTED_S_MAX", 2.0)
     with orchestrating(connect) as lock:
         lock.acquire()
         kafka.close()
@@ -237,17 +237,17 @@ def test_an_unreachable_zookeeper_gives_no_lock(
     lab: Lab, kafka: Writer, connect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The previous owner reacquires its lock in a new session while the old one exists."""
-    monkeypatch.setattr(zookeeper_lock, "_CONNECT_S_MAX", 0.5)
     with orchestrating(connect) as lock:
         token = lock.acquire()
         lab.kill(ZOOKEEPER)
         until(lambda: not is_held(lock))
+        monkeypatch.setattr(calls, "_UNCONNECTED_S_MAX", 0.0)
         with pytest.raises(LockError, match="refused"):
-            lock.acquire()
+            lock.acquire(connect_s=0.5)
         assert not is_held(lock)
         lab.start_zookeeper()
         monkeypatch.undo()
-        until(lambda: reacquired(lock))
+        until(lambda: reacquired(lock, connect_s=0.0))
         found = lock.check()
         assert isinstance(found, Held)
         assert found.token == token

@@ -287,6 +287,7 @@ def ended(process: psutil.Process) -> bool:
     return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_replaced_and_none_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_ahead, "RESTART_S", 0.1)
     me = psutil.Process().pid
@@ -335,6 +336,7 @@ time.sleep(600)
 """
 
 
+@pytest.mark.slow
 def test_it_ends_with_a_parent_that_is_killed() -> None:
     with subprocess.Popen([sys.executable, "-c", _PARENT]) as parent:
         try:

@@ -4,9 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import pytest
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
-from confluent_kafka.admin._resource import ResourceType
 
 from migration.observed.probed import ZooKeeper
 from migration.observed.znodes import BROKER_IDS
@@ -20,6 +17,7 @@ from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.probe import ask_zookeeper
 from tests.streams.zookeeper.certificates import Authority, Certificate, tls_settings
 from tests.streams.zookeeper.watching import watching
+from tests.support.lab_steps import alter_broker
 
 pytestmark = pytest.mark.lab
 
@@ -58,7 +56,7 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Closed]:
         lab.start_zookeeper()
         lab.start_brokers()
         lab.create_topic("orders", 4, 1, config={"retention.ms": "600000"})
-        _set_dynamically(lab)
+        alter_broker(lab, 1, "log.cleaner.threads", "2")
         yield Closed(lab, somebody, replace(somebody, security=certified))
     ports.close()
 
@@ -75,14 +73,6 @@ def _settings(port: int, broker: Certificate, authority: Authority) -> dict[str,
         "zookeeper.ssl.truststore.location": str(authority.file),
         "zookeeper.ssl.truststore.type": "PEM",
     }
-
-
-def _set_dynamically(lab: Lab) -> None:
-    entry = ConfigEntry("log.cleaner.threads", "2", incremental_operation=AlterConfigOpType.SET)
-    resource = ConfigResource(ResourceType.BROKER, "1", incremental_configs=[entry])
-    admin = AdminClient({"bootstrap.servers": lab.broker_bootstrap})
-    for done in admin.incremental_alter_configs([resource]).values():
-        done.result(timeout=180)
 
 
 def read(ensemble: Ensemble) -> tuple[Content, dict[tuple[str, str], dict[str, bytes]]]:

@@ -18,6 +18,7 @@ from orchestrator.audit.execution.entries import Body, Person
 from orchestrator.audit.execution.running_step import Home
 from orchestrator.audit.execution.state import ExecutionState, fold
 from orchestrator.errors import LockHeld
+from orchestrator.execution.commands import Commands
 from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import Held, StoreLock
 from orchestrator.execution.locks.zookeeper_lock import ZooKeeperLock
@@ -79,7 +80,8 @@ def orchestrator(connect: str, state_dir: Path) -> Iterator[Orchestrator]:
         zookeeper = ZooKeeperLock(config(connect), owner)
         lock = made.enter_context(closing(ClusterLock(store, zookeeper)))
         runs, home, told = HookRuns(state_dir), Home.of(state_dir), list[Body]()
-        fence = StepFence(lock, runs, home, told.append)
+        commands = Commands(options=(), cluster="prod")
+        fence = StepFence(lock, runs, home, told.append, commands)
         yield Orchestrator(lock, fence, runs, home, told)
 
 
@@ -170,7 +172,9 @@ def test_moves_from_another_host_say_how_to_end_the_step(
     place = "orchestrator.execution.locks.cluster_lock.ensemble_of"
     monkeypatch.setattr(place, lambda _: config(connect))
     (folder := tmp_path / "two").mkdir()
-    of: Any = SimpleNamespace(state_dir=folder, name="prod", zookeeper=connect)
+    of: Any = SimpleNamespace(
+        state_dir=folder, name="prod", zookeeper=connect, option=("--config", "k.yaml"), many=False
+    )
     with (
         AuditLog.open(folder / "audit.db") as log,
         pytest.raises(LockHeld) as refused,
@@ -178,7 +182,8 @@ def test_moves_from_another_host_say_how_to_end_the_step(
     ):
         pass
     assert "prod: wait for the end of the step of brokers-kraft[1], begun on " in str(refused.value)
-    assert "kraftgate decide 'brokers-kraft[1]' --ended --reason ..." in str(refused.value)
+    way_out = "kraftgate decide 'brokers-kraft[1]' --ended --reason WHY --config k.yaml"
+    assert way_out in str(refused.value)
 
 
 def test_the_same_state_directory_finds_the_end_itself(

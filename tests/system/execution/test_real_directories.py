@@ -22,7 +22,7 @@ from orchestrator.audit.execution.state import ExecutionState, Stage
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.machine.jars import KAFKA_VERSION
 from tests.support import older
-from tests.support.lab_steps import alter_configs, wait_directory_noticed, watermarks
+from tests.support.lab_steps import alter_broker, wait_directory_noticed, watermarks
 from tests.support.older import LabWithOlderBroker
 from tests.system.asking import directory_id, on_disk
 from tests.system.execution.traffic import Traffic
@@ -36,7 +36,6 @@ RECORDS: Final = 10
 BEFORE_DIRECTORIES: Final = "3.6"
 """KIP-858, "Compatibility, Deprecation, and Migration Plan": directories from 3.7-IV2 on."""
 THROTTLE: Final = "replica.alter.log.dirs.io.max.bytes.per.second"
-OF_BROKER: Final = ("--entity-type", "brokers", "--entity-name", "2")
 UPGRADE: Final = '  upgrade-broker: {argv: [kraftgate, lab, restart, "{broker}"], timeout: 5m}\n'
 LARGE: Final = 4000
 """Records of 1000 bytes: more than one fetch, so that a throttled move is not complete after it."""
@@ -60,7 +59,7 @@ def lab() -> Iterator[Lab]:
 
 @pytest.fixture
 def window(lab: Lab, tmp_path: Path) -> Iterator[Window]:
-    with Window(tmp_path, lab, book="kraft-jbod", timeout="5m", steps=UPGRADE) as window:
+    with Window(tmp_path, lab, book="kraft-jbod", steps=UPGRADE) as window:
         yield window
 
 
@@ -160,7 +159,7 @@ def _somebody_moves_a_replica_in_the_middle_of_the_window(
     )
     (to,) = (index for index in healthy if index != source)
     lab.produce("moved", partition, LARGE, size_bytes=1000)
-    alter_configs(lab, *OF_BROKER, "--add-config", f"{THROTTLE}=1")
+    alter_broker(lab, 2, THROTTLE, "1")
     _begin(window, "another disk is there")
     window.wait_at("accepted", Stage.ENTERED)
     lab.move_replicas(2, {("moved", partition): to})
@@ -174,7 +173,7 @@ def _somebody_moves_a_replica_in_the_middle_of_the_window(
     window.wait_true(lambda: guard in _holds(window), "the guard to close")
     assert window.walk_now().checkpoint("disk-replaced[2]").attempts == 0
 
-    alter_configs(lab, *OF_BROKER, "--delete-config", THROTTLE)
+    alter_broker(lab, 2, THROTTLE, None)
     # The approval was given while the hazard of the move was active: it expires with that.
     window.wait_true(
         lambda: _is_only_unapproved(window),

@@ -41,8 +41,8 @@ class Window(Killed):
 
     The hooks command the lab through its control server, which ends with the window.
     It executes a bundled runbook with its soaks cut to a second and otherwise unchanged.
-    `more`: configuration keys in addition to those that an execution needs. `timeout`: of a hook,
-    which is killed then; it is long enough for every step of the migration. `steps`: further hooks.
+    `more`: configuration keys in addition to those that an execution needs. `steps`: further
+    hooks. A hook may take five minutes: on a busy machine, three controllers take more than one.
     """
 
     def __init__(
@@ -52,7 +52,6 @@ class Window(Killed):
         more: str = "",
         *,
         book: str = "zk-to-kraft-jbod",
-        timeout: str = "1m",
         steps: str = "",
     ) -> None:
         self._ports = Ports()
@@ -62,7 +61,7 @@ class Window(Killed):
         self.faults.mkdir()
         self.runbook, self._hooks = folder / "runbook.yaml", folder / "hooks.yaml"
         self.take(book)
-        self._hooks.write_text(_hooks(lab, self.faults, timeout, steps), "utf-8")
+        self._hooks.write_text(_hooks(lab, self.faults, steps), "utf-8")
         self.runbook_key = f"runbook: {{file: {self.runbook}, hooks: {self._hooks}}}"
         self.console_key = f'console: {{listen: "{console}"}}'
         has_zookeeper = any(map(lab.was_started, lab.zookeeper_names))
@@ -287,8 +286,9 @@ def _is_of_a_hook(process: psutil.Process) -> bool:
     return "hook_runner" in words or HOOK.name in words or "orchestrator lab" in words
 
 
-def _hooks(lab: Lab, faults: Path, timeout: str, steps: str) -> str:
+def _hooks(lab: Lab, faults: Path, steps: str) -> str:
     """Return the lab's own hooks and `steps`, each wrapped by a script that can inject a fault."""
     text = (load("zk-to-kraft-jbod").path.parent / "hooks" / "lab.yaml").read_text("utf-8")
-    text = (text + steps).replace("timeout: 5m", f"timeout: {timeout}")
-    return text.replace("argv: [", f"argv: [{sys.executable}, {HOOK}, {faults}, {lab.home}, ")
+    return (text + steps).replace(
+        "argv: [", f"argv: [{sys.executable}, {HOOK}, {faults}, {lab.home}, "
+    )

@@ -86,7 +86,7 @@ def clean_night(folder: Path) -> Iterator[Night]:
         )
         exporters = json.dumps({str(id_): url for id_, url in lab.jmx_exporters.items()})
         more = f'metrics: {{listen: "{metrics}"}}\njmx: {{exporters: {exporters}}}\n'
-        with Window(folder, lab, timeout="5m") as window:
+        with Window(folder, lab) as window:
             window.initialize(more)
             began_s = time.time()
             command = (*PROGRAM, "run", "--execute", "--config", str(window.config))

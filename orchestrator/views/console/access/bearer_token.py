@@ -118,7 +118,7 @@ def made(path: Path) -> Iterator[Token]:
 
     Raises:
         ConfigError: the state directory, which contains it, cannot be written.
-        KraftgateError: its disk is full or defective.
+        KraftgateError: its host or disk cannot serve it now.
     """
     token = Token(path, secrets.token_urlsafe(_BYTES))
     create_private()

@@ -5,7 +5,7 @@ frame when it has taken the last one, so that a slow reader skips intermediate v
 """
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Final
 
 import anyio
@@ -30,10 +30,11 @@ class EventStream(EventSourceResponse):
 
     Args:
         reserved: The reader has sent the token, so it may use the reserved places.
+        may_go_on: Whether the reader may have another frame; a replaced token ends the response.
     """
 
-    def __init__(self, hub: Hub, *, reserved: bool) -> None:
-        super().__init__(_chunks(hub), ping=0)
+    def __init__(self, hub: Hub, *, reserved: bool, may_go_on: Callable[[], bool]) -> None:
+        super().__init__(_chunks(hub, may_go_on), ping=0)
         self._hub = hub
         self._reserved = reserved
 
@@ -52,19 +53,21 @@ class EventStream(EventSourceResponse):
             self._hub.leave()
 
 
-async def _chunks(hub: Hub) -> AsyncIterator[bytes]:
-    async for frame in _frames(hub):
+async def _chunks(hub: Hub, may_go_on: Callable[[], bool]) -> AsyncIterator[bytes]:
+    async for frame in _frames(hub, may_go_on):
         for start in range(0, len(frame), _CHUNK):
             yield frame[start : start + _CHUNK]
 
 
-async def _frames(hub: Hub) -> AsyncIterator[bytes]:
+async def _frames(hub: Hub, may_go_on: Callable[[], bool]) -> AsyncIterator[bytes]:
     known = hub.version
     yield _frame("state", hub.since(0), hub.id())
     beat_s = anyio.current_time()  # at once: the state has the time of its last change
     while not hub.closed:
         with anyio.move_on_at(beat_s):
             await hub.news(known)
+        if not may_go_on():
+            return  # without an end: the page connects again, and asks for the token
         if hub.version > known:
             since, known = known, hub.version
             yield _frame("change" if since else "state", hub.since(since), hub.id())

@@ -96,13 +96,13 @@ class StateBuilder:
         )
 
     def _parts(self, one: Assessed) -> Iterator[tuple[str, bytes]]:
-        walk = one.execution
+        walk = one.read.execution
         yield "head", self._json(head(one, self._estimates.of_all(one.summary)))
         yield "sources", self._list(sources(one))
         yield "walk", b"null" if walk is None else self._json(execution_state(walk, self._bases))
         yield "checkpoints", self._checkpoints(walk)
-        yield "waits", self._list(waits(one.waits))
-        yield "hazards", self._list(hazards(one.hazards))
+        yield "waits", self._list(waits(one.assessment.waits))
+        yield "hazards", self._list(hazards(one.assessment.hazards))
         yield "alerts", self._list(alerts(one.assessment.alerts, self._runbook_url))
 
     def _checkpoints(self, walk: ExecutionStatus | None) -> bytes:

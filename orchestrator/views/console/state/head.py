@@ -1,6 +1,9 @@
 """The top of the page: the phase, whether data is current, and the next action."""
 
-from migration.assessment.conditions import hazards_not_known
+from typing import Final
+
+from migration.assessment.conditions import DataSource, hazards_not_known
+from migration.assessment.conditions.authority import was_read
 from migration.assessment.currency import SourceState
 from migration.assessment.waits import WaitKind
 from migration.image.summary import WAY, ClusterSummary, Mode, Phase
@@ -12,9 +15,17 @@ from orchestrator.api.rows import unknown_counts
 from orchestrator.run.assessed import Assessed
 from orchestrator.views.console.state.rows import Estimated, eta_state, to_the_second
 
+_UNANSWERED: Final = (
+    WaitKind.NO_CONTROLLER,
+    WaitKind.CONTROLLERS,
+    WaitKind.CATCHING_UP,
+    WaitKind.NOT_RUNNING,
+)
+"""The waits for the first answer of a controller; their texts have no ages."""
+
 
 def head(one: Assessed, eta: Estimated | None) -> Head:
-    summary, status, phase = one.summary, one.status, one.summary.known_phase
+    summary, status, phase = one.summary, one.read.status, one.summary.known_phase
     current, text = _current(one)
     known = one.assessment.knows_partitions
     brokers, unread = summary.brokers, summary.metadata_offset is None
@@ -29,7 +40,7 @@ def head(one: Assessed, eta: Estimated | None) -> Head:
         eta=eta_state(eta),
         last_reply_ms=to_the_second(status.last_reply_ms),
         behind=behind(status, summary.metadata_offset),
-        active_controller=one.active_controller,
+        active_controller=one.assessment.view.active_controller,
         leader_epoch=one.leader_epoch,
         metadata_version=None if (level := summary.metadata_version) is None else name_of(level),
         brokers={mode: sum(b.mode is mode for b in brokers) for mode in Mode},
@@ -45,9 +56,9 @@ def head(one: Assessed, eta: Estimated | None) -> Head:
 
 def _next(one: Assessed) -> Next:
     """Return the next action; the waits that it does not name are counted."""
-    walk = one.execution
+    walk = one.read.execution
     holds = walk.holds if walk is not None and walk.outcome is None else ()
-    more = max(0, len(holds) + len(one.waits) - 1)
+    more = max(0, len(holds) + len(one.assessment.waits) - 1)
     return Next.from_facts(one.assessment.next, more=more)
 
 
@@ -68,17 +79,20 @@ def _current(one: Assessed) -> tuple[Currency, str]:
         return "source_error", log.why or ""
     if status.finished:
         return "finished", "read to its end"
-    if status.last_reply_ms is None:
-        return "no_data", status.waiting or "nothing has been observed yet"
     if log.state is SourceState.CURRENT:
         return "current", "the data is current"
     if log.state is SourceState.BEHIND:
-        reading = [each.text for each in one.waits if each.kind is WaitKind.CATCHING_UP]
+        reading = [each.text for each in one.assessment.waits if each.kind is WaitKind.CATCHING_UP]
         return "reading", next(iter(reading), log.why or "")
     if log.state is SourceState.OVER:
         return "over", "no controller writes the metadata log any more"
+    if not was_read(one.assessment.view, DataSource.METADATA_LOG):
+        return "no_data", status.waiting or "nothing has been observed yet"
     if log.state is SourceState.SILENT:
         return "stale", "the source of the metadata log does not report"
+    if status.last_reply_ms is None:
+        waits = [each.text for each in one.assessment.waits if each.kind in _UNANSWERED]
+        return "stale", next(iter(waits), log.why or "")
     return "stale", status.waiting or "no controller answers any more"
 
 

@@ -122,6 +122,7 @@ def broker_state(facts: BrokerFacts) -> BrokerState:
         pending=broker.pending if known else None,
         total=sum(row.replicas.values()) if known else row.replicas_on_disk,
         eta=eta_state(eta),
+        held_since_ms=broker.held_since_ms,
         last_progress_ms=broker.last_progress_ms if broker.held else None,
         in_order=is_in_order(broker, has_failed=has_failed),
         urgency=urgency(broker, has_failed=has_failed),

@@ -4,7 +4,6 @@ import html
 import re
 from functools import cache
 from itertools import pairwise
-from pathlib import PurePosixPath
 from typing import Final
 
 from markdown_it import MarkdownIt
@@ -68,10 +67,6 @@ def rendered(topic: str) -> str:
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = parser.parse(source)
     _with_anchors(tokens)
-    for token in tokens:
-        for each in token.children or ():
-            if each.type == "link_open":
-                each.attrSet("href", _link(str(each.attrGet("href"))))
     return _filled(title(topics()[topic]), parser.renderer.render(tokens, parser.options, {}))
 
 
@@ -99,14 +94,3 @@ def _with_anchors(tokens: list[Token]) -> None:
         elif opening.type == "td_open" and before == "tr_open" and inside.content.startswith("`"):
             opening.attrSet("id", inside.content.split("`")[1])
         before = opening.type
-
-
-def _link(target: str) -> str:
-    """Return the address of a link: another page of the manual by its topic, the rest as it is."""
-    path, _, anchor = target.partition("#")
-    name = PurePosixPath(path).stem
-    if name == "README" and "://" not in target:
-        return _INDEX
-    if not path or "://" in target or name not in topics():
-        return target
-    return f"{name}#{anchor}" if anchor else name

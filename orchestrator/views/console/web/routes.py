@@ -94,7 +94,9 @@ class Routes:
 
     async def stream(self, request: Request) -> Response:
         """Return the event stream: the whole state, then the changes."""
-        return EventStream(self.hub, reserved=self.access.has_shown_token(request))
+        reserved = self.access.has_shown_token(request)
+        permits = self.access.has_shown_token if reserved else self.access.may_read
+        return EventStream(self.hub, reserved=reserved, may_go_on=lambda: permits(request))
 
     async def schema(self, _: Request) -> Response:
         return Response(schema_text(), media_type="application/schema+json")

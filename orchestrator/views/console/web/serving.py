@@ -102,7 +102,7 @@ def served(config: Config, wanted: ConsoleAddress) -> Iterator[Console]:
 
     Raises:
         ConfigError: the address cannot be listened on, or the token cannot be read or written.
-        KraftgateError: the disk of the state directory is full or defective.
+        KraftgateError: the host or disk of the state directory cannot serve it now.
         RunbookError: a runbook cannot be used.
         SecretUnknown: a secret of the configuration cannot be read, so it could not be redacted.
         ThirdPartyError: a module of the page is missing.

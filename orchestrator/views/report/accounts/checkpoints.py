@@ -85,6 +85,8 @@ class CheckpointRecord:
         evaluated: the evaluations since the last change of its stage, the latest last.
         expired: why its last approval expired.
         is_away: whether no orchestrator runs.
+        approvals: those that were in force when it ended, or are.
+        skipped_by: who skipped it; None: it was not skipped.
     """
 
     id: str
@@ -96,7 +98,8 @@ class CheckpointRecord:
     is_away: bool = False
     held: dict[Key, Held] = field(default_factory=dict)
     steps: list[StepRun] = field(default_factory=list)
-    by: list[str] = field(default_factory=list)
+    approvals: tuple[entries.Approved, ...] = ()
+    skipped_by: entries.Person | None = None
     ended_ms: int | None = None
 
     def take(self, at_ms: int, body: Body) -> None:  # noqa: C901  # a case an entry
@@ -106,10 +109,9 @@ class CheckpointRecord:
             case Evaluated():
                 self.evaluated.pop(body.part, None)
                 self.evaluated[body.part] = body
-            case entries.Approved() | entries.CheckpointSkipped():
-                self.by.append(body.by.who)
+            case entries.CheckpointSkipped():
+                self.skipped_by = body.by
             case entries.ApprovalsExpired():
-                self.by.clear()
                 self.expired = f"the one given has expired: {'; '.join(body.changed)}"
             case entries.StepStarted():
                 self._begin(
@@ -145,6 +147,7 @@ class CheckpointRecord:
     def update(self, at_ms: int, execution: ExecutionState) -> None:
         """Record what the execution's state means for this checkpoint from this time on."""
         now = execution.checkpoint(self.id)
+        self.approvals = now.approvals
         is_over = now.is_behind or execution.outcome is not None
         found = {} if is_over else self._reasons(execution, now)
         for key, each in self.held.items():
@@ -159,6 +162,9 @@ class CheckpointRecord:
 
     def account(self, execution: ExecutionState, as_of_ms: int) -> CheckpointAccount:
         until_ms = as_of_ms if self.ended_ms is None else self.ended_ms
+        people = [each.by for each in self.approvals]
+        if self.skipped_by is not None:
+            people.append(self.skipped_by)
         return CheckpointAccount(
             id=self.id,
             title=None if self.known is None else self.known.title,
@@ -167,7 +173,7 @@ class CheckpointRecord:
             ended_at=self.ended_ms,
             duration_ms=elapsed(self.entered_ms, until_ms),
             result=_result(execution, execution.checkpoint(self.id)),
-            by=tuple(dict.fromkeys(self.by)),
+            by=tuple(dict.fromkeys(each.words() for each in people)),
             holds=holds(self.held, until_ms),
             steps=tuple(self.steps),
         )

@@ -178,8 +178,7 @@ def _marks(runs: Sequence[RunSpan], as_of_ms: int) -> list[_Mark]:
     """Return when each `kraftgate run` ended and when the next one began, in order of time."""
     marks: list[_Mark] = []
     for number, run in enumerate(runs, start=1):
-        ended_ms = run.ended_ms if run.ended_ms is not None else run.last_seen_ms
-        if ended_ms is not None and ended_ms < as_of_ms:
-            marks.append(_Mark(ended_ms, runs=False))
+        if run.until_ms is not None and run.until_ms < as_of_ms:
+            marks.append(_Mark(run.until_ms, runs=False))
             marks += [_Mark(each.began_ms, runs=True) for each in runs[number : number + 1]]
     return marks

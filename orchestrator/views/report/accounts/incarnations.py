@@ -1,13 +1,16 @@
 """Every broker and every registration of it, with its course: a fold over the events."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase
+from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event
 from orchestrator.api.report.brokers import BrokerAccount, Exposure, Incarnation
 from orchestrator.api.report.shape import Span
 from orchestrator.views.report.accounts.assignments import Assigned
+from orchestrator.views.report.accounts.phases import UNKNOWN
 
 
 @dataclass(slots=True, kw_only=True)
@@ -28,7 +31,12 @@ class _Open:
 
 @dataclass(slots=True, kw_only=True)
 class Registration:
-    """One registration by its events; `ended_offset`: the ending record's, -1: the log ended."""
+    """One registration by its events.
+
+    Attributes:
+        registered_offset: None: a snapshot had the registration, so no event reported it.
+        ended_offset: the ending record's; -1: the log ended.
+    """
 
     broker: int
     metadata_log: int
@@ -62,25 +70,30 @@ class Registration:
         return bool(self.fenced) and self.fenced[-1].ended_ms is None
 
     @property
+    def is_exposed(self) -> bool:
+        return bool(self.exposed) and self.exposed[-1].ended_ms is None
+
+    @property
     def is_held(self) -> bool:
         return self.held is not None and self.held.ended_ms is None
 
-    def close(self, at_ms: int | None, offset: int | None) -> None:
+    def close(self, at_ms: int | None, offset: int | None, *, exact: bool = True) -> None:
         """Record the end of the registration and of everything that still lasts in it."""
         self.ended_at, self.ended_offset = at_ms, offset
-        self.fence_ends(at_ms)
+        self.fence_ends(at_ms, exact=exact)
         if self.is_held:
             self.cut_short = at_ms is not None
-        self.hold_ends(at_ms)
+        self.hold_ends(at_ms, exact=exact)
 
-    def fence_ends(self, at_ms: int | None) -> None:
+    def fence_ends(self, at_ms: int | None, *, exact: bool = True) -> None:
         """Record that Kafka unfenced the broker, or that the registration ended."""
         if self.is_fenced:
             self.fenced[-1].ended_ms = at_ms
+            self.fenced[-1].exact &= exact
 
     def exposure_ends(self, at_ms: int | None, *, exact: bool = True) -> None:
         """Record the end of early unfencing: all replicas assigned, broker fenced, or ended."""
-        if self.exposed and self.exposed[-1].ended_ms is None:
+        if self.is_exposed:
             self.exposed[-1].ended_ms = at_ms
             self.exposed[-1].exact &= exact
 
@@ -90,6 +103,36 @@ class Registration:
             self.held.ended_ms = at_ms
             self.held.exact &= exact
         self.exposure_ends(at_ms, exact=exact)
+
+    def now_fenced(self, at_ms: int, *, fenced: bool, held: bool) -> None:
+        """Record what a snapshot shows; it replaced records, so no time is exact."""
+        if fenced:
+            self.exposure_ends(at_ms, exact=False)
+            if not self.is_fenced:
+                self.fenced.append(_Open(began_ms=None, exact=False))
+            return
+        self.fence_ends(at_ms, exact=False)
+        if held and not self.is_exposed:
+            self.exposed.append(_Open(began_ms=None, pending=self.pending, exact=False))
+
+    def is_kraft(self) -> None:
+        """Record the mode that an event shows; one that was read has its own.
+
+        After skipped records the event may be of a later registration.
+        """
+        if self.registered_offset is None:
+            self.mode = str(Mode.KRAFT)
+
+    def with_course(self, of: "Registration") -> "Registration":
+        """Return it with what events show of its course."""
+        return replace(
+            self,
+            held=of.held or self.held,
+            fenced=of.fenced or self.fenced,
+            exposed=of.exposed or self.exposed,
+            shut_down_at=of.shut_down_at,
+            directories_lost=of.directories_lost,
+        )
 
 
 def registrations(
@@ -114,6 +157,7 @@ class _Registrations:
     def __init__(self) -> None:
         self.by_broker: dict[int, list[Registration]] = {}
         self._log = 1
+        self._snapshot_ms: int | None = None
 
     def take(self, event: Event) -> None:
         if event.kind == "metadata_log_restarted":
@@ -124,21 +168,41 @@ class _Registrations:
             self._roll_back(event)
         elif event.kind == "broker_registered" and event.broker is not None:
             self._register(event, event.broker)
-        else:
-            reg = self._current(event.broker)
-            if reg is not None:
-                _apply(reg, event)
+        elif event.broker is not None and event.kind in _OF_REGISTRATION:
+            _apply(self._current(event.broker) or self._of_snapshot(event.broker), event)
 
     def settle(self, broker: BrokerSummary) -> None:
-        """Add a registration that only the summary has: a snapshot contained it."""
+        """Add what only the summary has of a registration: a snapshot contained it."""
         if broker.mode is Mode.ZOOKEEPER:
             return
-        reg = self._current(broker.id)
-        if reg is not None and reg.epoch == broker.epoch:
-            return
-        if reg is not None:
-            reg.close(None, broker.registered_offset)
-        self.by_broker.setdefault(broker.id, []).append(_of_summary(broker, self._log))
+        reg, known = self._current(broker.id), _of_summary(broker, self._log)
+        if reg is None:
+            self.by_broker.setdefault(broker.id, []).append(known)
+        elif reg.registered_offset is None and reg.epoch in (None, broker.epoch):
+            self.by_broker[broker.id][-1] = known.with_course(reg)
+        elif reg.epoch != broker.epoch:
+            # After a rollback the summary has no epoch: no snapshot shows when it ended.
+            at_ms = None if broker.epoch is None else self._snapshot_ms
+            reg.close(at_ms, broker.registered_offset, exact=False)
+            # What a snapshot began in it is of the registration that nobody read.
+            reg.fenced = [each for each in reg.fenced if each.began_ms is not None]
+            reg.exposed = [each for each in reg.exposed if each.began_ms is not None]
+            self.by_broker[broker.id].append(known)
+
+    def _of_snapshot(self, broker: int) -> Registration:
+        """Add a registration that no event reported."""
+        reg = Registration(
+            broker=broker,
+            metadata_log=self._log,
+            epoch=None,
+            mode=UNKNOWN,
+            log_dirs=0,
+            registered_at=None,
+            registered_offset=None,
+            pending=0,
+        )
+        self.by_broker.setdefault(broker, []).append(reg)
+        return reg
 
     def _current(self, broker: int | None) -> Registration | None:
         known = self.by_broker.get(broker, []) if broker is not None else []
@@ -180,14 +244,41 @@ class _Registrations:
             reg.hold_ends(event.moment_ms, exact=False)
 
     def _load_snapshot(self, event: Event) -> None:
-        """End what a snapshot shows as ended; it replaced records, so the time is not exact."""
+        """Begin and end what a snapshot shows as begun and ended.
+
+        It replaced records, so the time is not exact. An event of an earlier release does not have
+        the fenced brokers.
+        """
         held = _listed(event.fields.get("held"))
+        fenced = event.fields.get("fenced")
         gone = _listed(event.fields.get("unregistered"))
+        self._snapshot_ms = at_ms = event.moment_ms
+        for broker in {*held, *_listed(fenced)} if fenced is not None else ():
+            if isinstance(broker, int) and self._current(broker) is None:
+                self._of_snapshot(broker)
         for reg in self._every_current():
             if reg.broker in gone:
-                reg.close(event.moment_ms, event.offset)
-            elif reg.broker not in held:
-                reg.hold_ends(event.moment_ms, exact=False)
+                reg.close(at_ms, event.offset)
+                continue
+            if reg.broker not in held:
+                reg.hold_ends(at_ms, exact=False)
+            if fenced is not None and at_ms is not None:
+                is_fenced = reg.broker in _listed(fenced)
+                reg.now_fenced(at_ms, fenced=is_fenced, held=reg.broker in held)
+
+
+_OF_REGISTRATION: Final = (
+    EventKind.BROKER_HELD,
+    EventKind.ASSIGNMENTS_COMPLETE,
+    EventKind.BROKER_UNFENCED,
+    EventKind.BROKER_UNFENCED_EARLY,
+    EventKind.BROKER_FENCED,
+    EventKind.BROKER_AMENDED,
+    EventKind.BROKER_CONTROLLED_SHUTDOWN,
+    EventKind.LOG_DIRS_LOST,
+    EventKind.BROKER_UNREGISTERED,
+)
+"""The events of the course of a registration."""
 
 
 def _apply(reg: Registration, event: Event) -> None:  # noqa: C901  # a case an event
@@ -196,13 +287,19 @@ def _apply(reg: Registration, event: Event) -> None:  # noqa: C901  # a case an 
         case "broker_held":
             reg.held = _Open(began_ms=at_ms, pending=reg.pending)
         case "assignments_complete":
+            if reg.held is None and reg.registered_offset is None:
+                reg.held = _Open(began_ms=None, exact=False)
+            reg.is_kraft()
             reg.hold_ends(at_ms)
             reg.completed_offset = event.offset
         case "broker_unfenced":
+            if reg.registered_offset is None and not reg.fenced:
+                reg.fenced.append(_Open(began_ms=None, exact=False))
             reg.fence_ends(at_ms)
             if reg.unfenced_offset is None:
                 reg.unfenced_at, reg.unfenced_offset = at_ms, event.offset
         case "broker_unfenced_early":
+            reg.is_kraft()
             pending = _number(event.fields.get("pending")) or 0
             reg.exposed.append(_Open(began_ms=at_ms, pending=pending))
         case "broker_fenced":
@@ -270,14 +367,24 @@ def accounts(
             mode="gone" if broker is None else str(broker.mode),
             held=broker is not None and broker.held,
             fenced=broker is not None and broker.fenced,
-            held_ms=sum(each.duration_ms or 0 for each in holds),
-            fenced_ms=sum(each.duration_ms or 0 for one in known_as for each in one.fenced),
-            exposed_ms=sum(each.duration_ms or 0 for one in known_as for each in one.exposed),
+            held_ms=_total_ms(holds),
+            fenced_ms=_total_ms(each for one in known_as for each in one.fenced),
+            exposed_ms=_total_ms(each for one in known_as for each in one.exposed),
             assigned=None
             if assigned is None
             else sum(one.assignments.assigned for one in known_as if one.assignments is not None),
             incarnations=known_as,
         )
+
+
+def _total_ms(spans: Iterable[Span]) -> int | None:
+    """Return the sum of the durations; None: one of them is unknown."""
+    total_ms = 0
+    for each in spans:
+        if each.duration_ms is None:
+            return None
+        total_ms += each.duration_ms
+    return total_ms
 
 
 def _incarnation(reg: Registration, assigned: Assigned | None, as_of_ms: int) -> Incarnation:

@@ -31,7 +31,14 @@ def phases_of(events: Sequence[Event], now: str, as_of_ms: int) -> tuple[PhaseSp
     after, first, log = changes[0]
     was = str(first.fields.get("was", Phase.ZOOKEEPER))
     before = PhaseSpan.lasting(
-        None, first.moment_ms, as_of_ms, phase=was, offset=None, source=None, metadata_log=log
+        None,
+        first.moment_ms,
+        as_of_ms,
+        exact=first.kind == "phase_changed",
+        phase=was,
+        offset=None,
+        source=None,
+        metadata_log=log,
     )
     phases = [] if after == Phase.KRAFT else [before]  # it never had ZooKeeper
     ends = [each.moment_ms for _, each, _ in changes[1:]]

@@ -144,9 +144,8 @@ def alerts(found: Periods, as_of_ms: int) -> Iterator[AlertAccount]:
 def runs(found: Periods, as_of_ms: int) -> Iterator[RunAccount]:
     """Yield every `kraftgate run`; one without an end still runs, unless another one followed."""
     for each in found.runs:
-        ended_ms = each.ended_ms if each.ended_ms is not None else each.last_seen_ms
         killed = each.ended_ms is None and each.last_seen_ms is not None
-        yield RunAccount.lasting(each.began_ms, ended_ms, as_of_ms, facts=each, killed=killed)
+        yield RunAccount.lasting(each.began_ms, each.until_ms, as_of_ms, facts=each, killed=killed)
 
 
 def _int(value: object) -> int:

@@ -56,7 +56,7 @@ def sentences(
     yield _outcome(report, unread)
     yield from _of_attempts(report.attempts)
     yield from (_execution(each, len(report.walks)) for each in report.walks)
-    yield from _of_brokers(report.brokers)
+    yield from _of_brokers(report.brokers, is_skipped=any(map(_is_skipped, report.unseen)))
     yield report.absences.losses or _losses(report.losses)
     yield report.absences.hazards or _hazards(report.hazards, is_cut=is_cut)
     yield from _of_alerts(report.alerts, is_cut=is_cut)
@@ -146,24 +146,29 @@ def _execution(execution: ExecutionAccount, of: int) -> str:
     return f"{through} {HOW_ENDED[execution.outcome]} in {spent}; {took}.{back}"
 
 
-def _of_brokers(brokers: Sequence[BrokerAccount]) -> Iterator[str]:
-    """Yield the sentences about held brokers and early unfencing, with durations."""
+def _is_skipped(each: UnseenAccount) -> bool:
+    """Return whether the gap is of records of the metadata log that were never read."""
+    return each.source == "metadata_log" and each.began_at is None
+
+
+def _of_brokers(brokers: Sequence[BrokerAccount], *, is_skipped: bool) -> Iterator[str]:
+    """Yield the sentences about held brokers and early unfencing, with durations.
+
+    `is_skipped`: records that may have shown more of it were never read.
+    """
     kraft = [(b, i) for b in brokers for i in b.incarnations if i.mode == "kraft"]
     holds = [(b.id, i.held) for b, i in kraft if i.held is not None]
     still = sorted({id_ for id_, held in holds if held.ended_at is None})
     cut_short = sorted({b.id for b, i in kraft if i.cut_short})
     unseen = sorted({b.id for b, i in kraft if i.registered_at is None})
+    is_whole = bool(kraft) and not unseen and not is_skipped
     if holds:
-        spent = sorted(held.duration_ms or 0 for _, held in holds)
         held_ids = sorted({id_ for id_, _ in holds})
-        each = " each" if len(holds) > 1 else ""
-        times = f"for {lasting(spent[-1])}"
-        if lasting(spent[0]) != lasting(spent[-1]):
-            times = f"between {lasting(spent[0])} and {lasting(spent[-1])}"
+        times = _held_for([held for _, held in holds])
         who = f"{count(len(held_ids), 'broker')} ({named(held_ids, _NAMED_MAX)})"
         until = "" if cut_short or still else ", until every replica had a known directory"
-        yield f"{who} had to be held after a registration in KRaft mode, {times}{each}{until}."
-    elif kraft and not unseen:
+        yield f"{who} had to be held after a registration in KRaft mode, {times}{until}."
+    elif is_whole:
         yield "No broker had to be held: every replica had a known directory at once."
     if cut_short:
         yield (
@@ -175,8 +180,10 @@ def _of_brokers(brokers: Sequence[BrokerAccount]) -> Iterator[str]:
     exposed = [(b.id, each) for b, i in kraft for each in i.exposed]
     if exposed:
         yield _exposed(exposed)
-    elif kraft and not unseen:
+    elif is_whole:
         yield "Kafka unfenced none of them early."
+    if is_skipped:
+        yield "Holds and early unfencing in records that were never read are unknown; see Gaps."
     if unseen:
         yield (
             "Holds and early unfencing before a snapshot was read are unknown: it had the"
@@ -184,15 +191,31 @@ def _of_brokers(brokers: Sequence[BrokerAccount]) -> Iterator[str]:
         )
 
 
+def _held_for(holds: Sequence[Span]) -> str:
+    """Return how long brokers were held, once or more."""
+    spent = sorted(held.duration_ms for held in holds if held.duration_ms is not None)
+    each = " each" if len(holds) > 1 else ""
+    if not spent:
+        return f"for an unknown time{each}"
+    shortest, longest = lasting(spent[0]), lasting(spent[-1])
+    if len(spent) < len(holds):
+        return f"the longest for at least {longest}"
+    return (
+        f"for {longest}{each}" if shortest == longest else f"between {shortest} and {longest}{each}"
+    )
+
+
 def _exposed(exposed: Sequence[tuple[int, Exposure]]) -> str:
     ids = sorted({id_ for id_, _ in exposed})
-    id_, longest = max(exposed, key=lambda pair: pair[1].duration_ms or 0)
-    spent = lasting(longest.duration_ms or 0)
+    known = [pair for pair in exposed if pair[1].duration_ms is not None]
+    id_, longest = max(known or exposed, key=lambda pair: pair[1].duration_ms or 0)
+    least, which = ("", "longest") if len(known) == len(exposed) else ("at least ", "longest known")
+    spent = f"{least}{lasting(longest.duration_ms)}" if known else "an unknown time"
     still = " so far" if longest.ended_at is None else ""
     who = f"broker {id_} early: it"
     if len(ids) > 1:
         brokers = named(ids, _NAMED_MAX)
-        who = f"{len(ids)} brokers early ({brokers}), the longest of them broker {id_}: it"
+        who = f"{len(ids)} brokers early ({brokers}), the {which} of them broker {id_}: it"
     return (
         f"Kafka unfenced {who} served for {spent}{still} while {longest.pending} of its replicas"
         " had no known directory."
@@ -223,8 +246,8 @@ def no_loss(hazards: Iterable[HazardAccount], why_unknown: str | None, store_ms:
     """Return the text if the store has no loss; `store_ms`: since when it has data."""
     if _has_loss(hazards):
         return (
-            "Acknowledged records were lost, as the audit trail records; see Hazards. The store"
-            " does not have the partitions and offsets."
+            "Acknowledged records were lost, or may be, as a hazard reports; see Hazards. The store"
+            " does not have their offsets."
         )
     if why_unknown is None and store_ms is not None:
         why_unknown = f"the store has data only since {at(store_ms)}"
@@ -376,6 +399,7 @@ def attention(
     elif not report.window.ended and report.window.of != "followed":
         yield "The window has not ended: this report is incomplete."
     if report.losses or _has_loss(report.hazards):
-        yield "Acknowledged records were lost."
+        unsure = "" if report.losses else ", or may be; see Hazards"
+        yield f"Acknowledged records were lost{unsure}."
     if any(not each.exact for each in report.phases):
         yield "The time of some phase changes is not exact."

@@ -21,6 +21,7 @@ from orchestrator.api.report.shape import Span
 from orchestrator.output.visible import visible
 from orchestrator.views.report.accounts.phases import UNKNOWN
 from orchestrator.views.report.formats.svg import SERIES, Colour, embedded, style
+from orchestrator.views.report.times import lasting
 
 _Range: TypeAlias = tuple[int, int]
 """The beginning and the end of a cluster's plots, in ms."""
@@ -166,8 +167,8 @@ def _brokers(cluster: ClusterReport, axis: _Range, name: str) -> Iterator[Plot]:
 
 def _spent(broker: BrokerAccount) -> str:
     return (
-        f"broker {broker.id}: held {broker.held_ms} ms, fenced {broker.fenced_ms} ms, unfenced"
-        f" early {broker.exposed_ms} ms"
+        f"broker {broker.id}: held {lasting(broker.held_ms)}, fenced {lasting(broker.fenced_ms)},"
+        f" unfenced early {lasting(broker.exposed_ms)}"
     )
 
 

@@ -61,20 +61,31 @@ ONE_ID_TWICE = replace(
     brokers=tuple(replace(one, meta=(meta("/d0", one.id, directory_id="a"),)) for one in BROKERS),
 )
 REJECTING = controllers(unreachable="wrong password")
+DEAD = controllers(unreachable="refused", exists=False)
 NAMELESS = replace(WELL, controllers=(*CONTROLLERS[:2], replace(CONTROLLERS[2], node_id=WHY)))
 """A controller that does not report its id may be the third voter."""
 HAS_SECRET = {"password.encoder.secret": "(set)"}
 DELETED = TopicPartition("deleted", 0)
-SECRETS = zookeeper(dynamic_keys={"/config/brokers/1": ("ssl.key.password",)})
+DYNAMIC = {"/config/brokers/1": ("ssl.key.password",)}
+SECRETS = zookeeper(dynamic_keys=DYNAMIC)
+CLOSED = zookeeper(closed=(("/config/brokers", "refused"),))
+MAY_HAVE = replace(CLOSED, brokers=broker2(settings=HAS_SECRET).brokers)
 WITH_SECRET = replace(SECRETS, controllers=controllers(settings=HAS_SECRET).controllers)
 DENIED = controllers(may_fetch=False, may_describe=False, quorum=None, node_id=WHY, cluster_id=WHY)
 COPIED = zookeeper(migration=migration(283), controller=KRAFT)
+LED = zookeeper(controller=KRAFT)
+LED_BY_DEAD = replace(LED, controllers=DEAD.controllers)
+"""A quorum exists, and none of its controllers answers."""
+SECRETS_OF_DEAD = zookeeper(controller=KRAFT, dynamic_keys=DYNAMIC)
+ELECTED = replace(CONTROLLERS[0].quorum, high_watermark=None) if CONTROLLERS[0].quorum else None
+"""The quorum before a majority has fetched in a new epoch."""
 
 CASES = (
     Case("brokers-reachable", WELL, PASS),
     Case("brokers-reachable", broker2(release=WHY), UNKNOWN,
          "broker 2: b2:9092 refused"),
     Case("brokers-reachable", no_brokers(), UNKNOWN, "b1:9092 refused"),
+    Case("brokers-reachable", replace(WELL, brokers=()), UNKNOWN, "names no broker"),
     Case("brokers-reachable", broker2(settings=WHY), UNKNOWN, "broker 2: b2:9092 refused"),
     Case("brokers-reachable", topics(reassignments=WHY), UNKNOWN, "search the logs"),
     Case("brokers-reachable", broker2(settings=NO_RIGHT), PASS),
@@ -126,15 +137,21 @@ CASES = (
          "ends at 400"),
     Case("migration-znode-stale", zookeeper(migration=migration(283, 4000), controller=KRAFT), FAIL,
          "voters 3001"),
-    Case("migration-znode-stale", replace(COPIED, controllers=()), FAIL,
-         "its quorum does not answer"),
+    Case("migration-znode-stale", replace(COPIED, controllers=()), UNKNOWN,
+         "see quorum-reachable"),
+    Case("migration-znode-stale", replace(COPIED, controllers=controllers(quorum=None).controllers),
+         FAIL, "none of the configured controllers leads"),
+    Case("migration-znode-stale",
+         replace(COPIED, controllers=controller(quorum=ELECTED).controllers), UNKNOWN,
+         "the end of the quorum's log"),
     Case("migration-znode-stale", replace(COPIED, controllers=REJECTING.controllers), UNKNOWN,
          "see quorum-reachable"),
     Case("migration-znode-stale", replace(COPIED, controllers=DENIED.controllers), UNKNOWN,
          "see quorum-reachable"),
-    Case("migration-znode-stale",
-         replace(COPIED, controllers=controllers(unreachable="refused", exists=False).controllers),
-         FAIL, "start the controllers of that quorum again"),
+    Case("migration-znode-stale", replace(COPIED, controllers=DEAD.controllers), FAIL,
+         "start the controllers of that quorum again"),
+    Case("migration-znode-stale", replace(COPIED, controllers=DEAD.controllers), FAIL,
+         "none of the configured controllers answers"),
     Case("migration-znode-stale", zookeeper(migration=b""), FAIL, "KAFKA-19480"),
     Case("migration-znode-stale", zookeeper(migration=b"null"), FAIL, "b'null'"),
     Case("migration-znode-stale", no_zookeeper(), UNKNOWN),
@@ -183,9 +200,27 @@ CASES = (
          "controller c3:9093: no password.encoder.secret"),
     Case("dynamic-secrets", one_silent(SECRETS), FAIL, "unknown: c3:9093: refused"),
     Case("dynamic-secrets", one_silent(WITH_SECRET), UNKNOWN, "c3:9093: refused"),
+    Case("dynamic-secrets", replace(SECRETS, controllers=REJECTING.controllers), UNKNOWN,
+         "see quorum-reachable"),
+    Case("dynamic-secrets", replace(SECRETS_OF_DEAD, controllers=DEAD.controllers), UNKNOWN,
+         "see quorum-reachable"),
     Case("dynamic-secrets", no_zookeeper(), UNKNOWN),
-    Case("dynamic-secrets", zookeeper(closed=(("/config/brokers", "refused"),)), UNKNOWN,
+    # DynamicBrokerConfig.passwordEncoder: no secret is set dynamically without it
+    Case("dynamic-secrets", CLOSED, SKIPPED, "no broker has password.encoder.secret"),
+    Case("dynamic-secrets", replace(CLOSED, brokers=broker2(settings=WHY).brokers), FAIL,
          "/config/brokers: refused"),
+    Case("dynamic-secrets", replace(CLOSED, brokers=()), FAIL, "/config/brokers: refused"),
+    Case("dynamic-secrets", MAY_HAVE, FAIL, "/config/brokers: refused"),
+    Case("dynamic-secrets", MAY_HAVE, FAIL, "controller c1:9093: no password.encoder.secret"),
+    Case("dynamic-secrets", replace(MAY_HAVE, controllers=()), WARN,
+         "give each controller the brokers' password.encoder.secret"),
+    Case("dynamic-secrets", replace(MAY_HAVE, controllers=WITH_SECRET.controllers), PASS),
+    Case("dynamic-secrets",
+         replace(MAY_HAVE, controllers=one_silent(WITH_SECRET).controllers), UNKNOWN,
+         "c3:9093: refused"),
+    Case("dynamic-secrets",
+         zookeeper(dynamic_keys=DYNAMIC, closed=(("/config/brokers/2", "refused"),)), FAIL,
+         "/config/brokers/1: ssl.key.password"),
     Case("broker-ids-agree", WELL, PASS),
     Case("broker-ids-agree", zookeeper(broker_ids=frozenset({1})), FAIL, "broker 2 is in the"),
     Case("broker-ids-agree", topics(broker_ids=frozenset({1})), FAIL,
@@ -198,6 +233,8 @@ CASES = (
     Case("cluster-id-agrees", replace(WELL, wanted_id="other"), FAIL,
          "configured or followed before: other"),
     Case("cluster-id-agrees", controller(cluster_id="other"), FAIL, "controller c1:9093: other"),
+    Case("cluster-id-agrees", replace(WELL, bootstrap_ids={"b9:9092": "other"}), FAIL,
+         "broker at b9:9092: other"),
     Case("cluster-id-agrees", zookeeper(cluster_id=b"{"), UNKNOWN, "/cluster/id"),
     Case("cluster-id-agrees", controller(cluster_id=WHY), UNKNOWN, "c1:9093"),
     Case("cluster-id-agrees", no_brokers(), UNKNOWN),
@@ -302,6 +339,11 @@ CASES = (
     Case("generated-ids", settings(reserved_broker_max_id="1"), FAIL, "broker 2: its id was gen"),
     Case("generated-ids", settings(reserved_broker_max_id="1", broker_id_generation_enable="false"),
          PASS),
+    # KafkaServer.getOrGenerateBrokerId leaves the setting as it is, and so does DescribeConfigs
+    Case("generated-ids", settings(broker_id="-1"), FAIL, "broker 2: broker.id=-1"),
+    Case("generated-ids", settings(broker_id="-1", broker_id_generation_enable="false"), FAIL,
+         "broker.id to the id"),
+    Case("generated-ids", settings(broker_id="2"), PASS),
     Case("generated-ids", broker2(settings=WHY), UNKNOWN),
     Case("kraft-settings", settings(create_topic_policy_class_name="x.Policy"), WARN, "policy"),
     Case("kraft-settings", broker2(settings=WHY), UNKNOWN),
@@ -326,10 +368,23 @@ CASES = (
     Case("restart-settings", WELL, PASS),
     Case("restart-settings", settings(controlled_shutdown_enable="false"), WARN, "broker 2"),
     Case("restart-settings", broker2(settings=WHY), UNKNOWN),
+    Case("restart-settings", settings(unclean_leader_election_enable="true"), WARN, "broker 2"),
+    Case("restart-settings", topics(unclean=frozenset({"orders"})), WARN,
+         "topic orders: unclean.leader.election.enable=true"),
+    Case("restart-settings", topics(min_isr=WHY), UNKNOWN, "the settings of the topics"),
     Case("quorum-reachable", WELL, PASS, "controller 3001 leads"),
     Case("quorum-reachable", EARLY, SKIPPED),
     Case("quorum-reachable", controllers(unreachable="refused", exists=False), WARN,
          "c1:9093: refused"),
+    Case("quorum-reachable", LED_BY_DEAD, FAIL,
+         "KRaft controller 3001 holds /controller, and no controller answers"),
+    Case("quorum-reachable", LED_BY_DEAD, FAIL, "with their own disks"),
+    Case("quorum-reachable", replace(LED, controllers=()), UNKNOWN, "set controllers.bootstrap"),
+    *(Case(check, replace(LED, controllers=each), UNKNOWN, "see quorum-reachable")
+      for each in (DEAD.controllers, ())
+      for check in ("quorum-rights", "quorum-redundancy", "controller-ids-distinct",
+                    "migration-enabled-everywhere", "metadata-version", "controller-versions",
+                    "inter-broker-listener")),
     Case("quorum-reachable", REJECTING, UNKNOWN, "c1:9093: wrong password"),
     Case("quorum-rights", REJECTING, UNKNOWN),
     Case("controller-ids-distinct", REJECTING, UNKNOWN),
@@ -391,6 +446,13 @@ CASES = (
     Case("authorizer-agrees", all_settings(authorizer_class_name="a.B"), FAIL, "c1:9093: none"),
     Case("authorizer-agrees",
          replace(all_settings(authorizer_class_name="a.B"), controllers=()), WARN, "broker 1: a.B"),
+    Case("authorizer-agrees",
+         replace(all_settings(authorizer_class_name="a.B"), controllers=REJECTING.controllers),
+         UNKNOWN, "see quorum-reachable"),
+    Case("authorizer-agrees",
+         replace(all_settings(authorizer_class_name="a.B"),
+                 controllers=controllers(settings=WHY).controllers),
+         UNKNOWN, "the settings of c1:9093"),
     Case("authorizer-agrees",
          replace(all_settings(authorizer_class_name="a.B"),
                  controllers=controllers(settings={"authorizer.class.name": "c.D"}).controllers),

@@ -1,7 +1,9 @@
 """Values from brokers and files are validated; an invalid one is named and preflight goes on."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -39,6 +41,22 @@ def test_a_file_that_cannot_be_read_hides_no_other_and_is_named(
     assert "No such file or directory" in unread[1]
     with (tmp_path / "dead" / "meta.properties").open("w"):
         pass  # ends the reader
+
+
+def test_a_topics_own_settings_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = {"a": ("1", "true"), "b": ("2", "false"), "c": ("1", None)}
+
+    def answer(_: Node, resources: Sequence[tuple[int, str]], names: Sequence[str]) -> object:
+        for _type, topic in resources:
+            configs = [
+                SimpleNamespace(name=name, value=value)
+                for name, value in zip(names, values[topic], strict=True)
+            ]
+            yield SimpleNamespace(error_code=0, resource_name=topic, configs=configs)
+
+    monkeypatch.setattr(Node, "_configs", answer)
+    found = Node.__new__(Node).topic_settings(values)
+    assert found == ({"a": 1, "b": 2, "c": 1}, {"a"})
 
 
 @pytest.mark.parametrize("text", [None, "", "two", "1e3", "9" * 5000])

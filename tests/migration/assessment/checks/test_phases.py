@@ -1,6 +1,7 @@
 """In each phase, preflight reports that phase's facts and gives no advice for another phase."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,9 +11,10 @@ from migration.assessment.checks.run import CHECKS, judge, overall
 from migration.assessment.finding import Finding, Verdict
 from migration.image.summary import Phase
 from migration.observed.probed import Facts, Unknown
+from migration.values.severity import Severity
 from orchestrator.cli import preflight as command
 from orchestrator.errors import ExitCode
-from tests.migration.assessment.checks.cases import KRAFT, migration
+from tests.migration.assessment.checks.cases import DEAD, ELECTED, KRAFT, migration
 from tests.migration.assessment.checks.clusters import (
     BROKERS,
     EARLY,
@@ -23,6 +25,7 @@ from tests.migration.assessment.checks.clusters import (
     ZOOKEEPER,
     all_settings,
     broker2,
+    controller,
     controllers,
     log_dir,
     no_zookeeper,
@@ -54,6 +57,7 @@ AT = {
     Phase.ROLLED_BACK: replace(EARLY, zookeeper=replace(ZOOKEEPER, migration=migration(283))),
     Phase.KRAFT: replace(FINALIZED, zookeeper=Unknown("the configuration names no ZooKeeper")),
 }
+OF_ANOTHER_CLUSTER = controllers(migration_ready=False, cluster_id="other")
 DESTRUCTIVE = ("format", "delete /migration", "anew")
 
 
@@ -111,6 +115,36 @@ def test_a_quorum_is_to_be_formatted_only_if_it_made_no_copy(
     assert ("format" in found(broken, "migration-enabled-everywhere").fix) is may_format
 
 
+def test_a_copy_whose_controllers_all_stopped_blocks() -> None:
+    """They stop at content that they cannot copy: one that still holds /controller exists."""
+    facts = replace(AT[Phase.COPYING], controllers=DEAD.controllers)
+    assert phase_of(facts) is Phase.COPYING
+    assert overall(judge(facts)) is Severity.CRITICAL
+    assert "provision" not in advice(facts)
+    reasons = [one.finding.reason for one in judge(facts)]
+    assert [each for each in reasons if "before they are provisioned" in each] == []
+
+
+@pytest.mark.parametrize(
+    ("check", "changed"),
+    [
+        ("znode-payloads", {"unreadable": (("/config/topics/a", "not JSON (3 bytes)"),)}),
+        ("dynamic-secrets", {"dynamic_keys": {"/config/brokers/1": ("ssl.key.password",)}}),
+        ("topic-deletions-pending", {"deletions": ("old",)}),
+    ],
+)
+def test_what_the_copy_reads_is_checked_until_it_is_made(
+    check: str, changed: dict[str, Any]
+) -> None:
+    at = {}
+    for phase in UNDER_WAY:
+        taken = AT[phase].zookeeper
+        assert not isinstance(taken, Unknown)
+        at[phase] = found(replace(AT[phase], zookeeper=replace(taken, **changed)), check).verdict
+    assert at.pop(Phase.COPYING) is Verdict.VIOLATED
+    assert set(at.values()) == {Verdict.SKIPPED}
+
+
 def test_brokers_in_migration_mode_after_the_copy_are_hybrid() -> None:
     assert phase_of(MIGRATING) is Phase.HYBRID
 
@@ -148,7 +182,8 @@ def test_while_it_is_under_way_nothing_is_to_be_formatted_or_deleted(phase: Phas
             controllers=tuple(replace(one, migration_ready=False) for one in broken.controllers),
         )
     assert phase_of(broken) is phase
-    for facts in (AT[phase], broken):
+    elected = replace(AT[phase], controllers=controller(quorum=ELECTED).controllers)
+    for facts in (AT[phase], broken, elected):
         said = advice(facts)
         assert [word for word in DESTRUCTIVE if word in said] == []
     assert found(AT[phase], "metadata-version").verdict is Verdict.SKIPPED
@@ -251,3 +286,14 @@ def test_the_error_line_counts_what_depends(
     assert " checks that depend on these" in result.stderr
     assert "log-dirs-online" not in result.stderr
     assert command is not None
+
+
+def test_addresses_of_two_clusters_are_never_nothing_to_migrate() -> None:
+    """Brokers of one finalized cluster, and the controllers of another with the same ids."""
+    facts = in_kraft_mode(replace(OF_ANOTHER_CLUSTER, zookeeper=TAKEN))
+    assert phase_of(facts) is Phase.FINALIZED
+    worst = judge(facts)[0]
+    assert (worst.check.id, worst.finding.verdict) == ("cluster-id-agrees", Verdict.VIOLATED)
+    assert overall(judge(facts)) is Severity.CRITICAL
+    others = {one.finding.verdict for one in judge(facts)[1:]}
+    assert others == {Verdict.SKIPPED}, "no advice for the time before the copy"

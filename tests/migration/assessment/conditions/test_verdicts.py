@@ -76,6 +76,13 @@ OF_THE_FUTURE = migration(written_ms=NOW + 60_000)
 """It was written before the clock was set back."""
 
 
+def silent(due: int | None, end: int | None = None) -> View:
+    """/migration is older than 30 s, and has offset 1439; `end`: of the metadata log."""
+    image = zookeeper(migration=migration(written_ms=NOW - 30_001))
+    log = SourceStatus(observed_ms=NOW, dual_write_due=due, high_watermark=end)
+    return replace(seen(zookeeper=image), sources={LOG: log})
+
+
 class Case(NamedTuple):
     text: str
     verdict: Verdict
@@ -161,6 +168,9 @@ PRE_MIGRATION_NOT_CONFIGURED = replace(
     PRE_MIGRATION_UNSEEN, not_current={ZOOKEEPER: "`zookeeper` is not configured"}
 )
 PRE_MIGRATION_RULED_BY_A_BROKER = seen(**BEFORE_THE_COPY, zookeeper=zookeeper(kraft=False))
+NEVER_LED = seen(**BEFORE_THE_COPY, zookeeper=zookeeper(kraft=False, migration=migration(-1)))
+LEFT_BEHIND = seen(**BEFORE_THE_COPY, zookeeper=zookeeper(kraft=False, migration=migration()))
+TAKEN_OVER = seen(**BEFORE_THE_COPY, zookeeper=zookeeper(migration=migration(-1)))
 PRE_MIGRATION_TAKEN_OVER = seen(**BEFORE_THE_COPY, zookeeper=zookeeper())
 
 OVERTAKEN = zookeeper(
@@ -469,6 +479,11 @@ CASES = (
     Case("quorum_healthy", WAITING, view(quorum=quorum(silent={"c3:9093": "timed out"}))),
     Case("quorum_healthy", UNKNOWN, stale(QUORUM)),
     Case("quorum_healthy", UNKNOWN, view(quorum=None)),
+    Case("controllers_answer", SATISFIED, view()),
+    Case("controllers_answer", SATISFIED, view(quorum=STOPPED)),
+    Case("controllers_answer", WAITING, view(quorum=quorum(silent={"c3:9093": "timed out"}))),
+    Case("controllers_answer", UNKNOWN, view(quorum=replace(STOPPED, refused=()))),
+    Case("controllers_answer", UNKNOWN, stale(QUORUM)),
     Case("controllers_stopped", WAITING, view()),
     Case("controllers_stopped", SATISFIED, view(quorum=STOPPED, configured=frozenset())),
     Case("controllers_stopped", SATISFIED, log_of_stopped(last_reply_ms=NOW - 15_001)),
@@ -540,11 +555,13 @@ CASES = (
     Case("no_hazard(finalize)", UNKNOWN, seen(content=COMPARED_LONG_AGO)),
     Case("dual_write_alive", WAITING, seen(phase=Phase.COPYING)),
     Case("dual_write_alive", VIOLATED, seen(phase=Phase.FINALIZED)),
-    Case(
-        "dual_write_alive",
-        VIOLATED,
-        seen(zookeeper=zookeeper(migration=migration(written_ms=NOW - 30_001))),
-    ),
+    Case("dual_write_alive", VIOLATED, silent(due=1440)),
+    Case("dual_write_alive", SATISFIED, silent(due=1439)),
+    Case("dual_write_alive", VIOLATED, silent(due=1430, end=1439)),
+    Case("dual_write_alive", SATISFIED, silent(due=1430, end=1440)),
+    Case("dual_write_alive", UNKNOWN, silent(due=None)),
+    Case("no_hazard(dual_write_stuck)", UNKNOWN, silent(due=None)),
+    Case("dual_write_alive", UNKNOWN, stale(LOG, of=silent(due=1439))),
     Case("dual_write_alive", VIOLATED, seen(zookeeper=OVERTAKEN)),
     Case("dual_write_alive", UNKNOWN, stale(ZOOKEEPER)),
     Case("content_equal", SATISFIED, view()),
@@ -593,6 +610,9 @@ CASES = (
     Case("no_hazard(restart, 3)", UNKNOWN, stale(DISKS)),
     Case("no_hazard(restart, 3)", UNKNOWN, stale(LOG)),
     Case("no_hazard(restart, 3)", UNKNOWN, seen(disks=None)),
+    Case("no_hazard(restart, 3)", SATISFIED, seen(disks=MOVES)),
+    Case("no_hazard(restart, 3)", UNKNOWN, seen(disks=MOVES, places=Compared())),
+    Case("no_hazard(restart, 1)", SATISFIED, seen(disks=MOVES, places=Compared())),
     Case("no_hazard(restart, 3)", UNKNOWN, seen(*BROKERS[:2], HELD, disks=DOWN)),
     Case("no_hazard(restart, 1)", SATISFIED, seen(*BROKERS[:2], HELD, disks=DOWN)),
     Case("no_hazard(restart, 3)", SATISFIED, seen(disks=DOWN)),
@@ -610,6 +630,18 @@ CASES = (
     Case("no_hazard(restart, 3)", UNKNOWN, seen(zookeeper=NOT_READ)),
     Case("no_hazard(dual_write_stuck)", UNKNOWN, seen(zookeeper=NOT_READ)),
     Case("no_hazard(records_lost)", SATISFIED, seen(zookeeper=NOT_READ)),
+    *(
+        Case(f"no_hazard({subject})", verdict, then)
+        for subject in ("stale_migration_znode", "dual_write_stuck", "content_differs")
+        for verdict, then in (
+            (SATISFIED, stale(LOG, of=NEVER_LED)),  # whatever the log has, nothing was copied
+            (UNKNOWN, stale(LOG, ZOOKEEPER, of=NEVER_LED)),
+            (UNKNOWN, stale(LOG, of=TAKEN_OVER)),
+        )
+    ),
+    Case("no_hazard(migrate)", UNKNOWN, stale(LOG, of=NEVER_LED)),
+    Case("no_hazard(stale_migration_znode)", VIOLATED, stale(LOG, of=LEFT_BEHIND)),
+    Case("no_hazard(dual_write_stuck)", UNKNOWN, stale(LOG, of=LEFT_BEHIND)),
     Case("no_hazard(restart, 3)", SATISFIED, seen(jmx=JmxImage())),
     Case("no_hazard(restart, 3)", UNKNOWN, stale(DataSource.JMX, of=seen(jmx=JmxImage()))),
     Case("no_hazard(restart, 3)", UNKNOWN, stale(DataSource.JMX)),
@@ -636,9 +668,9 @@ CASES = (
 )  # fmt: skip
 
 CONDITIONS = [parse(text) for text in sorted({case.text for case in CASES})]
+_JUDGED = [(parse(case.text).name, case.verdict) for case in CASES]
 CAN: Mapping[str, frozenset[Verdict]] = {
-    name: frozenset(case.verdict for case in CASES if parse(case.text).name == name)
-    for name in {doc.name for doc in known()}
+    doc.name: frozenset(verdict for name, verdict in _JUDGED if name == doc.name) for doc in known()
 }
 
 
@@ -710,6 +742,14 @@ def test_a_reason_names_brokers_numbers_and_the_source_that_is_missing() -> None
     assert reason("isr_full", seen(under_replicated=1, reassigning=2)) == (
         "1 partition under-replicated, by the metadata log; 2 partitions being reassigned"
     )
+    for name in ("controllers_answer", "controllers_stopped"):
+        # The last address cannot be removed: without one, nothing would show that it is stopped.
+        off = quorum(leader=None, voters=(), answering=0, silent={"c1:9093": "timed out"})
+        assert "`controllers.bootstrap` must keep an address" in reason(name, view(quorum=off))
+        others = replace(off, refused=("c2:9093",))
+        assert "remove its address from `controllers.bootstrap`" in reason(
+            name, view(quorum=others)
+        )
     assert reason("isr_full", stale(TOPICS)) == "the partition state: no answer was received"
     assert reason("no_hazard(restart, 3)", seen(HELD, disks=FAILED)).startswith(
         "broker 3 must not be restarted: its log directory /d2 is offline"
@@ -757,5 +797,5 @@ def test_a_reading_that_failed_makes_the_comparison_before_it_unknown(
 
 def test_a_directory_that_can_no_longer_be_described_does_not_end_its_hazard() -> None:
     now = replace(seen(*BROKERS[:2], HELD, disks=UNDESCRIBED), configured=frozenset(FOLLOWED))
-    assert not is_hazard_over(now, "restart_loses_replicas", 3)
-    assert is_hazard_over(now, "restart_loses_replicas", 2)
+    assert not is_hazard_over(now, "restart_loses_replicas", 3, NOW)
+    assert is_hazard_over(now, "restart_loses_replicas", 2, NOW)

@@ -187,6 +187,7 @@ def view(summary: ClusterSummary = SUMMARY, **changes: object) -> View:
         settings=SettingsSeen(at_ms=NOW, modes={each.id: each.mode for each in summary.brokers}),
         quorum=quorum(),
         preflight=PreflightSeen(at_ms=NOW, checks=40),
+        store_since_ms=0,
         satisfied_since_ms=NOW - 3_600_000,
     )
     return replace(well, **changes)  # type: ignore[arg-type]

@@ -1,5 +1,6 @@
 """Each hazard: when it is active, what it blocks, what it names, and when it is not active."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -19,11 +20,13 @@ from migration.image.summary import (
     DirectoriesGone,
     Mode,
     Phase,
+    UncleanElection,
     UnfencedEarly,
 )
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.facts import FutureSeen, LogDirSeen, ReplicaSeen
 from migration.observed.log_dirs import BrokerDisks, CutOff, DirectoryMove, DisksImage, Loss
+from migration.observed.source_status import SourceStatus
 from migration.observed.znode_codec import MigrationZnode, ZkBroker, ZkController
 from migration.observed.zookeeper import BEACON_STALE_MS, ZooKeeperImage
 from migration.values.evidence import EVIDENCE_MAX
@@ -85,8 +88,13 @@ def cluster(
     )
 
 
-def only(summary: ClusterSummary, kind: HazardKind) -> Hazard | None:
-    found = [each for each in hazards(summary, NOW, CURRENT) if each.kind is kind]
+def log_due(offset: int | None) -> Currency:
+    """Everything is current, and dual write must have written this metadata offset."""
+    return Currency(log=SourceStatus(observed_ms=NOW, dual_write_due=offset))
+
+
+def only(summary: ClusterSummary, kind: HazardKind, currency: Currency = CURRENT) -> Hazard | None:
+    found = [each for each in hazards(summary, NOW, currency) if each.kind is kind]
     assert len(found) <= 1
     return found[0] if found else None
 
@@ -188,6 +196,24 @@ def test_a_migrating_broker_that_is_gone_is_not_restarted_unseen() -> None:
     looked_at = disks(log_dir("/d0", readable=True), log_dir("/d1", readable=True), **down)
     assert only(cluster(Phase.HYBRID, one, disks=looked_at), kind) is None
     assert only(cluster(Phase.HYBRID, broker(), disks=unseen), kind) is None
+
+
+@pytest.mark.parametrize("fenced", [True, False])
+@pytest.mark.parametrize(
+    "currency", [CURRENT, Currency(not_current={DataSource.METADATA_LOG: "x"})]
+)
+def test_only_the_controllers_show_that_a_silent_broker_is_down(
+    currency: Currency, fenced: bool
+) -> None:
+    one = broker(Mode.MIGRATING, fenced=fenced)
+    unseen = disks(log_dir("/d0"), unreachable="timed out", unreachable_since_ms=300)
+    kind = HazardKind.HALTED_IN_MIGRATION
+    found = only(cluster(Phase.HYBRID, one, disks=unseen), kind, currency)
+    assert found is not None
+    is_down = fenced and currency is CURRENT
+    assert ("broker 1 is down in migration mode" in found.text) is is_down
+    assert ("broker 1 does not answer Kraftgate, and may be down" in found.text) is not is_down
+    assert found.way_out.startswith("Check on its host whether the broker runs") is not is_down
 
 
 def test_a_broker_that_came_back_with_fewer_directories() -> None:
@@ -338,6 +364,29 @@ def test_records_that_were_lost_are_named() -> None:
     assert found.text == "acknowledged records of 2 partitions are lost"
     assert found.evidence == ("t-2: at least offsets 0 to 49", "t-1: at least offsets 0 to 49")
     assert "offsets before these" in found.way_out
+
+
+def test_unclean_elections_of_a_leader_are_named_with_its_losses() -> None:
+    unclean = tuple(
+        UncleanElection(topic="u", partition=n, broker=leader, isr="2, 3", at_ms=at_ms)
+        for n, leader, at_ms in ((1, 1, None), (2, 1, 7), (1, 4, 8))
+    )
+    loss = Loss(topic="t", partition=1, was_end=50, now_end=0, seen_ms=9, broker=1)
+    summary = replace(cluster(Phase.KRAFT, disks=DisksImage(losses=(loss,))), unclean=unclean)
+    first, second = hazards(summary, NOW, CURRENT)
+    assert (first.kind, first.broker, first.since_ms) == (HazardKind.RECORDS_LOST, 1, 7)
+    assert first.text == (
+        "acknowledged records of one partition are lost; an unclean election may have lost"
+        " acknowledged records of 2 partitions"
+    )
+    assert first.evidence == (
+        "t-1: at least offsets 0 to 49",
+        "u-2: leader 1 was not in the ISR (2, 3)",
+        "u-1: leader 1 was not in the ISR (2, 3), at an unknown time before the metadata snapshot",
+    )
+    assert "before its logs of these partitions are copied" in first.way_out
+    assert (second.kind, second.broker, second.since_ms) == (HazardKind.RECORDS_LOST, 4, 8)
+    assert "offsets before these" not in second.way_out
 
 
 def test_evidence_is_bounded_and_counted() -> None:
@@ -685,31 +734,48 @@ def test_a_migration_znode_of_an_earlier_attempt(phase: Phase, offset: int, acti
 
 
 @pytest.mark.parametrize(
-    ("phase", "age_ms", "blind", "active"),
+    ("phase", "age_ms", "blind", "due", "active"),
     [
-        (Phase.DUAL_WRITE, BEACON_STALE_MS + 1, None, True),
-        (Phase.HYBRID, BEACON_STALE_MS + 1, None, True),
-        (Phase.DUAL_WRITE, BEACON_STALE_MS, None, False),
-        (Phase.DUAL_WRITE, BEACON_STALE_MS + 1, 5, False),
-        (Phase.FINALIZED, BEACON_STALE_MS + 1, None, False),
-        (Phase.PRE_MIGRATION, BEACON_STALE_MS + 1, None, False),
+        (Phase.DUAL_WRITE, BEACON_STALE_MS + 1, None, 284, True),
+        (Phase.HYBRID, BEACON_STALE_MS + 1, None, 284, True),
+        (Phase.DUAL_WRITE, BEACON_STALE_MS, None, 284, False),
+        (Phase.DUAL_WRITE, BEACON_STALE_MS + 1, 5, 284, False),
+        (Phase.FINALIZED, BEACON_STALE_MS + 1, None, 284, False),
+        (Phase.PRE_MIGRATION, BEACON_STALE_MS + 1, None, 284, False),
+        # Without no-op records (metadata.max.idle.interval.ms=0) there may be nothing to write.
+        (Phase.DUAL_WRITE, 3_600_000, None, 283, False),
+        (Phase.DUAL_WRITE, 3_600_000, None, None, False),
     ],
 )
 def test_dual_write_that_is_stuck(
-    phase: Phase, age_ms: int, blind: int | None, active: bool
+    phase: Phase, age_ms: int, blind: int | None, due: int | None, active: bool
 ) -> None:
     seen = replace(znode(283, NOW - age_ms), blind_since_ms=blind)
-    found = only(cluster(phase, zookeeper=seen), HazardKind.DUAL_WRITE_STUCK)
+    summary = cluster(phase, zookeeper=seen)
+    found = only(summary, HazardKind.DUAL_WRITE_STUCK, log_due(due))
     assert (found is not None) is active
+
+
+def test_an_offset_that_the_log_does_not_have_is_no_proof_of_a_write() -> None:
+    """Another client wrote it: no controller writes before its log has that offset."""
+    log = SourceStatus(observed_ms=NOW, dual_write_due=280, high_watermark=284)
+    for offset, is_foreign in ((283, False), (284, True), (99_999, True)):
+        seen = znode(offset, NOW - BEACON_STALE_MS - 1)
+        summary = cluster(Phase.DUAL_WRITE, zookeeper=seen)
+        found = only(summary, HazardKind.DUAL_WRITE_STUCK, Currency(log=log))
+        assert (found is not None) is is_foreign
+        if found is not None:
+            assert f"offset {offset}, and the metadata log ends before offset 284" in str(found)
+            assert "write nothing: what to restore is unknown" in found.way_out
 
 
 def test_controllers_that_were_stopped_do_not_make_dual_write_stuck() -> None:
     """In a rollback nobody writes the metadata log either: its end is no hazard of ZooKeeper's."""
     old = cluster(Phase.HYBRID, zookeeper=znode(283, NOW - BEACON_STALE_MS - 1))
-    stopped = Currency(not_current={DataSource.METADATA_LOG: "it no longer answers"})
-    kinds = {each.kind for each in hazards(old, NOW, stopped)}
-    assert HazardKind.DUAL_WRITE_STUCK not in kinds
-    assert only(old, HazardKind.DUAL_WRITE_STUCK) is not None
+    led = log_due(284)
+    stopped = replace(led, not_current={DataSource.METADATA_LOG: "it no longer answers"})
+    assert only(old, HazardKind.DUAL_WRITE_STUCK, stopped) is None
+    assert only(old, HazardKind.DUAL_WRITE_STUCK, led) is not None
 
 
 @pytest.mark.parametrize(
@@ -814,15 +880,76 @@ def test_what_lies_elsewhere_than_the_metadata_says(
     kind: str, hazard: HazardKind, blocks: Action | None, line: str
 ) -> None:
     """KIP-858, "Replica management": the broker corrects the assignment."""
+    noun = "log" if kind == "stray" else "replica"
     places = Compared(at_ms=5, lasting={kind: 3}, named=(difference(kind),))
     summary = replace(cluster(Phase.DUAL_WRITE, broker()), places=places)
-    found = only(summary, hazard)
-    assert found is not None
-    assert found.blocks is blocks
-    assert found.shown == (line, "and 2 more")
-    assert found.evidence_total == 3
+    unnamed, found = (each for each in hazards(summary, NOW, CURRENT) if each.kind is hazard)
+    assert found.blocks is unnamed.blocks is blocks
+    assert (found.broker, found.shown, found.evidence_total) == (2, (line,), 1)
+    assert (unnamed.broker, unnamed.evidence_total) == (None, 2)
+    assert found.text.startswith(f"at least 1 {noun} of broker 2 is ")
+    assert unnamed.text.startswith(f"2 further {noun}s, whose brokers are not known, are ")
     passing = replace(summary, places=Compared(at_ms=5, differing=3))
     assert only(passing, hazard) is None
+
+
+@pytest.mark.parametrize("kind", ["missing", "misplaced", "stray"])
+def test_what_lies_elsewhere_is_a_hazard_of_its_broker(kind: str) -> None:
+    """One of broker 2 forbids no move on broker 3."""
+    named = tuple(
+        difference(kind, subject=f"t-{number}", broker=id_) for number, id_ in enumerate((2, 3, 2))
+    )
+    places = Compared(at_ms=5, lasting={kind: 3}, named=named)
+    first, second = (
+        each
+        for each in hazards(replace(cluster(Phase.KRAFT, broker()), places=places), NOW, CURRENT)
+        if each.kind.value.startswith("replica_")
+    )
+    assert (first.broker, len(first.evidence)) == (2, 2)
+    assert re.match(r"2 (replicas|logs) of broker 2 are ", first.text)
+    assert (second.broker, len(second.evidence)) == (3, 1)
+    assert re.match(r"1 (replica|log) of broker 3 is ", second.text)
+
+
+COPY = DirectoryMove(path="/d0", replica=FutureSeen("t", 1, 10, 7), since_ms=1)
+CAUGHT_UP = replace(COPY, replica=FutureSeen("t", 1, 10, 0))
+
+
+@pytest.mark.parametrize(
+    ("moves", "futures", "named", "forbidden"),
+    [
+        ((COPY,), 1, True, [2]),
+        ((CAUGHT_UP,), 1, True, [2]),
+        ((replace(COPY, polls=3),), 1, True, [2]),
+        ((replace(CAUGHT_UP, polls=3),), 1, True, []),  # future_replica_stuck: it says to restart
+        ((replace(COPY, replica=FutureSeen("t", 2, 10, 7)),), 1, True, []),
+        ((), 1, True, [2]),  # a broker names its first 200 moves
+        ((), 0, True, []),
+        ((COPY,), 1, False, [None]),
+        ((), 0, False, []),
+    ],
+)
+def test_no_broker_restarts_while_a_misplaced_replica_still_moves(
+    moves: tuple[DirectoryMove, ...], futures: int, *, named: bool, forbidden: list[int | None]
+) -> None:
+    """A start promotes the copy, also one that is behind (LogManager.recoverAbandonedFutureLogs).
+
+    The controller records the target before the copy is promoted: the replica is misplaced.
+    """
+    one = BrokerDisks(
+        id=2,
+        answered_ms=21_000,
+        log_dirs=(log_dir("/d0")._replace(futures=futures), log_dir("/d1")),
+        moves=moves,
+    )
+    found = (difference("misplaced"),) if named else ()
+    places = Compared(at_ms=5, lasting={"misplaced": 1}, named=found)
+    summary = cluster(Phase.KRAFT, broker(id=2), disks=DisksImage(brokers={2: one}))
+    misplaced = only(replace(summary, places=places), HazardKind.REPLICA_MISPLACED)
+    assert misplaced is not None
+    assert misplaced.blocks is Action.FINALIZE
+    assert [misplaced.broker] * misplaced.forbids(Action.RESTART) == forbidden
+    assert misplaced.way_out.startswith("Do not restart the broker") is bool(forbidden)
 
 
 @pytest.mark.parametrize(

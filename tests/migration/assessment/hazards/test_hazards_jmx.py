@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from migration.assessment.currency import CURRENT, Currency
+from migration.assessment.currency import Currency
 from migration.assessment.data_source import DataSource
 from migration.assessment.hazards import Action, Hazard, HazardKind, hazards
 from migration.assessment.hazards.jmx import FLAT_AFTER_MS
@@ -25,8 +25,11 @@ LAG = str(JmxName.ZK_WRITE_BEHIND_LAG)
 ACTIVE = str(JmxName.ACTIVE_CONTROLLER_COUNT)
 
 
+FOLLOWED = Currency(log=SourceStatus(observed_ms=NOW, dual_write_due=284))
+
+
 def found(summary: ClusterSummary, kind: HazardKind) -> Hazard | None:
-    some = [each for each in hazards(summary, NOW, CURRENT) if each.kind is kind]
+    some = [each for each in hazards(summary, NOW, FOLLOWED) if each.kind is kind]
     assert len(some) <= 1
     return some[0] if some else None
 

@@ -169,9 +169,12 @@ def _what_was_pressed(pressed: list[tuple[str, str]]) -> None:
     """Repeat for each broker, both approvals, Done: each one when the headline asked for it.
 
     One of the two people approves in the page; the other one in a terminal, by the command of the
-    headline.
+    headline. On a busy machine a headline that is a tick old asks once more.
     """
-    *repeated, (finalize, answer), (_, alone), (done, switched_off) = pressed
+    firsts: dict[str, tuple[str, str]] = {}
+    for each in pressed:
+        firsts.setdefault(each[0].partition("\n")[0], each)
+    *repeated, (finalize, answer), (_, alone), (done, switched_off) = firsts.values()
     assert len(repeated) == 2
     for dialog, said in repeated:
         assert "the hook runs once more" in dialog

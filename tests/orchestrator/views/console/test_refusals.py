@@ -2,20 +2,25 @@
 
 import json
 import socket
+from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 
 import httpx
 import pytest
 
 from orchestrator.errors import ConfigError
+from orchestrator.views.console.feed import event_stream
 from orchestrator.views.console.web.guard import SECURITY_HEADERS
+from orchestrator.views.console.web.serving import READERS_MAX
 from orchestrator.views.console.web.serving import served as console_served
 from tests.orchestrator.views.console.conftest import Start
-from tests.orchestrator.views.console.reading import client, refused, valid
+from tests.orchestrator.views.console.reading import TIMEOUT_S, client, refused, valid
 from tests.orchestrator.views.console.serve import Served
 from tests.orchestrator.views.console.world import World
 
 SAY = {"who": "anna", "reason": "CHG-1234"}
+LINES_MAX = 3000
 PAUSE = "/api/clusters/prod/pause"
 READING = [
     "/api/state",
@@ -402,6 +407,37 @@ def test_a_given_token_that_is_replaced_ends_the_former_one(
         assert begun(last) == 204
         file.unlink()
         assert begun(last) == 401
+
+
+@pytest.mark.parametrize("listen", ["0.0.0.0:0", "127.0.0.1:0"])
+def test_a_replaced_token_ends_the_streams_of_the_former_one(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listen: str
+) -> None:
+    """On loopback everybody may read, but the places that are reserved need the token."""
+    monkeypatch.setattr(event_stream, "BEAT_S", 0.05)
+    file = tmp_path / "token"
+    file.write_text("correct-horse-former\n")
+    file.chmod(0o600)
+    served = start(console=f"{{listen: '{listen}', insecure: true, token_file: '{file}'}}")
+    url = f"http://127.0.0.1:{served.console.at.port}"
+    with ExitStack() as opened:
+        http = opened.enter_context(httpx.Client(base_url=url, timeout=TIMEOUT_S))
+
+        def stream(token: str) -> httpx.Response:
+            headers = {"Authorization": f"Bearer {token}"}
+            return opened.enter_context(http.stream("GET", "/api/stream", headers=headers))
+
+        former = [stream("correct-horse-former") for _ in range(READERS_MAX)]
+        assert {each.status_code for each in former} == {200}
+        fresh = tmp_path / "fresh"
+        fresh.write_text("correct-horse-latter\n")
+        fresh.chmod(0o600)
+        fresh.replace(file)
+        for each in former:
+            lines = list(islice(each.iter_lines(), LINES_MAX))
+            assert len(lines) < LINES_MAX, "it does not end"
+            assert "event: end" not in lines
+        assert stream("correct-horse-latter").status_code == 200
 
 
 def test_a_given_token_that_others_can_read_later_counts_as_none(

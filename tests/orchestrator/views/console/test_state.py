@@ -155,7 +155,8 @@ def test_time_alone_makes_no_new_rows_but_a_stall_does() -> None:
         (replace(FRESH, high_watermark=9_000), "reading"),
         (replace(FRESH, last_reply_ms=NOW_MS - 60_000), "stale"),
         (replace(FRESH, observed_ms=NOW_MS - 60_000), "stale"),
-        (NO_STATUS, "no_data"),
+        (NO_STATUS, "stale"),
+        (replace(FRESH, last_reply_ms=None), "stale"),
         (replace(FRESH, error="another cluster"), "source_error"),
         (replace(FRESH, finished=True), "finished"),
     ],
@@ -166,6 +167,22 @@ def test_what_is_not_the_present_is_said(status: Any, current: str) -> None:
     assert head["current_text"]
     if current not in ("current", "finished"):
         assert head["eta"]["seconds"] is None
+
+
+def test_known_data_is_old_until_a_controller_answers_after_a_restart() -> None:
+    head = state_of(replace(HYBRID, status=replace(FRESH, last_reply_ms=None)))["head"]
+    assert head["current_text"] == "a controller to answer: none has since kraftgate started"
+    unread = replace(HYBRID.summary, metadata_offset=None, observed_ms=None)
+    for status in (NO_STATUS, replace(FRESH, last_reply_ms=NOW_MS - 60_000)):
+        assert state_of(replace(HYBRID, summary=unread, status=status))["head"]["current"] == (
+            "no_data"
+        )
+
+
+def test_a_log_that_is_over_is_over_although_nobody_answered() -> None:
+    summary = replace(cluster(Phase.ROLLED_BACK), zookeeper=ZooKeeperImage(seen_ms=NOW_MS - 60_000))
+    rolled_back = replace(HYBRID, summary=summary, status=replace(FRESH, last_reply_ms=None))
+    assert state_of(rolled_back)["head"]["current"] == "over"
 
 
 def test_the_next_action_is_the_assessments() -> None:

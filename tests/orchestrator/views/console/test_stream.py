@@ -126,7 +126,9 @@ def test_the_present_time_follows_the_first_state(monkeypatch: pytest.MonkeyPatc
     hub.take(at_ms - 600_000, [])
 
     async def read() -> list[list[str]]:
-        return [frame.decode().splitlines() async for frame in event_stream._frames(hub)]
+        return [
+            frame.decode().splitlines() async for frame in event_stream._frames(hub, lambda: True)
+        ]
 
     frames = asyncio.run(read())
     assert [each[0] for each in frames] == ["event: state", "event: beat", "event: end"]

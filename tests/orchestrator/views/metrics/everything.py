@@ -22,7 +22,7 @@ from tests.orchestrator.views.metrics.test_alerts import standing
 from tests.orchestrator.views.metrics.test_walk import WALK_TOLD, WITH_RUNBOOK
 from tests.scenes.night import FRESH, HYBRID, NOW_MS, kraft
 
-STANDING: Final = AlertStates(at_ms=NOW_MS, all={"a": standing("1", stands=True)})
+STANDING: Final = AlertStates(at_ms=NOW_MS, all={"a": standing("1", is_active=True)})
 RECEIVERS: Final = {"slack": SenderStats(sent=1, success_ms=NOW_MS)}
 LIVE: Final = SourceStatus(observed_ms=NOW_MS - 200, last_reply_ms=NOW_MS - 400)
 ALL_SEEN: Final = replace(

@@ -9,11 +9,11 @@ from orchestrator.views.metrics.exposition import Exposition
 NAME = "KraftgateAssignmentStalled"
 
 
-def standing(broker: str, *, stands: bool, is_known: bool = True) -> AlertState:
+def standing(broker: str, *, is_active: bool, is_known: bool = True) -> AlertState:
     labels = {"severity": "warning", "cluster": "prod", "broker": broker}
     alert = Alert(name=NAME, labels=labels, summary="s", description="d")
     return AlertState(
-        alert=alert, found_ms=1000, active_since_ms=2000 if stands else None, is_known=is_known
+        alert=alert, found_ms=1000, active_since_ms=2000 if is_active else None, is_known=is_known
     )
 
 
@@ -33,9 +33,9 @@ def test_every_alert_is_counted_also_where_there_is_none() -> None:
         AlertStates(
             at_ms=1,
             all={
-                "a": standing("1", stands=True),
-                "b": standing("2", stands=True, is_known=False),
-                "c": standing("3", stands=False),
+                "a": standing("1", is_active=True),
+                "b": standing("2", is_active=True, is_known=False),
+                "c": standing("3", is_active=False),
             },
         )
     )
@@ -59,9 +59,18 @@ def exported(now: AlertStates) -> dict[str, dict[tuple[str, str], float]]:
     }
 
 
+def test_its_time_is_a_snapshots_if_only_that_shows_its_condition() -> None:
+    """Without a time before `found_ms` the rules of Prometheus would print an age of 0 s."""
+    for since_ms, bound_ms, expected in ((None, None, 1.0), (None, 300, 0.3), (200, 300, 0.2)):
+        one = standing("1", is_active=True)
+        one = replace(one, alert=replace(one.alert, since_ms=since_ms, bound_ms=bound_ms))
+        found = exported(AlertStates(at_ms=1, all={"a": one}))
+        assert found["kraftgate_alert_since_timestamp_seconds"] == {("1", "warning"): expected}
+
+
 def test_the_gauge_has_an_alert_with_its_labels_and_its_time() -> None:
     into = Exposition()
-    add_alerts(into, "prod", AlertStates(at_ms=1, all={"a": standing("1", stands=True)}))
+    add_alerts(into, "prod", AlertStates(at_ms=1, all={"a": standing("1", is_active=True)}))
     (family,) = (each for each in into.families() if each.name == "kraftgate_alert")
     (sample,) = family.samples
     assert {name: value for name, value in sample.labels.items() if value} == {
@@ -70,17 +79,17 @@ def test_the_gauge_has_an_alert_with_its_labels_and_its_time() -> None:
         "severity": "warning",
         "broker": "1",
     }
-    now = AlertStates(at_ms=1, all={"a": replace(standing("1", stands=True), found_ms=7000)})
+    now = AlertStates(at_ms=1, all={"a": replace(standing("1", is_active=True), found_ms=7000)})
     assert exported(now)["kraftgate_alert_since_timestamp_seconds"] == {("1", "warning"): 7}
 
 
 def test_prometheus_waits_for_what_is_pending_unless_its_rule_cannot() -> None:
     """The rule of a stall has no `for`; Kraftgate waits when the broker has no timestamps."""
-    stalled = standing("1", stands=False)
+    stalled = standing("1", is_active=False)
     early = replace(
         stalled, alert=replace(stalled.alert, name="KraftgateBrokerUnfencedEarly", since_ms=3000)
     )
-    unknown = standing("2", stands=True, is_known=False)
+    unknown = standing("2", is_active=True, is_known=False)
     now = AlertStates(at_ms=1, all={"a": stalled, "b": early, "c": unknown})
     found = exported(now)
     assert found["kraftgate_alert"] == {("1", "warning"): 1, ("2", "warning"): 1}

@@ -47,6 +47,20 @@ def test_a_page_by_default(made: Made) -> None:
     assert done.stderr == ""
 
 
+def test_a_missing_file_of_a_secret_is_a_warning(
+    made: Made, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A copy of the state directory is read where the secrets are not."""
+    security = "{protocol: SASL_SSL, sasl_mechanism: PLAIN, username: u, password_file: absent}"
+    text = made.config.read_text().replace("'c1:9093'", f"'c1:9093', security: {security}")
+    made.config.write_text(text)
+    done = run(made)
+    assert done.exit_code == ExitCode.DONE, done.stderr
+    assert done.stdout.startswith("<!doctype html>")
+    (message,) = [each for each in caplog.messages if "cannot be used" in each]
+    assert f"{made.config.parent / 'absent'} cannot be used" in message
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "begins"),

@@ -168,7 +168,30 @@ def test_a_skipped_checkpoint_names_who_skipped_it(made: Made) -> None:
         checkpoint="preflight", by=BORIS, reason="known"))  # fmt: skip
     made.store()
     passed_by = executions(made)[0].checkpoints[0]
-    assert (passed_by.result, passed_by.by) == ("skipped", ("boris",))
+    assert (passed_by.result, passed_by.by) == ("skipped", ("boris (login boris.b)",))
+
+
+def test_several_names_of_one_login_are_one_approval(made: Made) -> None:
+    """The second one is for another state; the first has not expired yet."""
+    carol = ANNA.model_copy(update={"who": "carol"})
+    made.say(1_000, entered("finalize"))
+    for who, phase in ((ANNA, "hybrid"), (carol, "dual-write")):
+        made.say(2_000, entries.Approved(
+            checkpoint="finalize", by=who, reason="", basis={"phase": phase}))  # fmt: skip
+    made.store()
+    (finalize,) = executions(made)[0].checkpoints
+    assert finalize.by == ("carol (login anna.a)",)
+
+
+def test_a_passed_checkpoint_keeps_its_approvals(made: Made) -> None:
+    """They may cover a later checkpoint, and expire there."""
+    made.say(1_000, entered("finalize"))
+    made.say(2_000, entries.Approved(checkpoint="finalize", by=ANNA, reason="", basis={}))
+    made.say(3_000, passed("finalize"))
+    made.say(4_000, entries.ApprovalsExpired(checkpoint="finalize", changed=("phase",)))
+    made.store()
+    (finalize,) = executions(made)[0].checkpoints
+    assert finalize.by == ("anna (login anna.a)",)
 
 
 def test_a_step_by_hand_has_its_text_and_no_command(made: Made) -> None:

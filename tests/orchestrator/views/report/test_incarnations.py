@@ -1,6 +1,6 @@
 """What became of each reg, by the records' own times, to the millisecond."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from migration.image.summary import BrokerSummary, Mode, UnfencedEarly
@@ -39,6 +39,17 @@ class Log:
         if mode == "kraft" and pending:
             self.tell("broker_held", ms, offset, pending=pending)
         return self
+
+    def snapshot(
+        self,
+        ms: int,
+        *,
+        skipped: int | None = 240,
+        held: Sequence[int] = (),
+        fenced: Sequence[int] = (),
+    ) -> "Log":
+        known = {"held": list(held), "fenced": list(fenced), "unregistered": []}
+        return self.tell("snapshot_loaded", ms, 900, None, skipped=skipped, **known)
 
     def registrations(self, now: Iterable[BrokerSummary] = ()) -> list[Registration]:
         return list(registrations(self.events, now).get(1, []))
@@ -151,6 +162,73 @@ def test_a_broker_that_a_snapshot_has_no_more_is_over() -> None:
     log = Log().registered(1_000, 645)
     log.tell("snapshot_loaded", 60_000, 900, None, held=[], unregistered=[1], skipped=240)
     assert log.registrations()[0].ended_at == 60_000
+
+
+def test_a_fence_that_ended_in_skipped_records_is_over() -> None:
+    log = Log().registered(1_000, 645, pending=0).tell("broker_unfenced", 1_100, 646)
+    log.tell("broker_fenced", 2_000, 700).snapshot(60_000)
+    log.tell("broker_fenced", 70_000, 950).tell("broker_unfenced", 71_000, 951)
+    (reg,) = log.registrations([kraft(1, epoch=645)])
+    assert spans(reg, "fenced") == [(1_000, 1_100), (2_000, 60_000), (70_000, 71_000)]
+    assert [each.exact for each in reg.fenced] == [True, False, True]
+
+
+def test_what_began_in_skipped_records_has_no_beginning() -> None:
+    log = Log().registered(1_000, 645, pending=40).snapshot(60_000, held=[1], fenced=[])
+    (reg,) = log.registrations([held(1, epoch=645)])
+    assert spans(reg, "fenced") == [(1_000, 60_000)]
+    assert spans(reg, "exposed") == [(None, None)]
+    assert (reg.exposed[0].pending, reg.exposed[0].exact) == (40, False)
+    log = Log().registered(1_000, 645).tell("broker_unfenced", 1_100, 646)
+    log.tell("broker_unfenced_early", 1_100, 646, pending=12)
+    log.snapshot(60_000, held=[1], fenced=[1])
+    (reg,) = log.registrations([held(1, epoch=645, fenced=True)])
+    assert spans(reg, "exposed") == [(1_100, 60_000)]
+    assert spans(reg, "fenced") == [(1_000, 1_100), (None, None)]
+
+
+def test_what_a_snapshot_shows_is_not_of_the_registration_before_it() -> None:
+    """Broker 1 registers in KRaft mode in skipped records."""
+    log = Log().registered(1_000, 326, mode="migrating", pending=40)
+    log.tell("broker_unfenced", 1_100, 327).snapshot(60_000, held=[1], fenced=[])
+    log.tell("assignments_complete", 61_000, 9_100)
+    first, second = log.registrations([kraft(1, epoch=645, registered_offset=645)])
+    assert (first.mode, spans(first, "exposed")) == ("migrating", [])
+    assert second.mode == "kraft"
+
+
+def test_a_fence_that_a_rollback_ended_does_not_begin_again() -> None:
+    log = Log().snapshot(500, skipped=None).registered(1_000, 645)
+    log.tell("phase_changed", 61_000, 700, None, was="hybrid", now="rolled-back")
+    (reg,) = log.registrations([kraft(1, epoch=645, fenced=True)])
+    assert spans(reg, "fenced") == [(1_000, 61_000)]
+
+
+def test_a_registration_that_ended_in_skipped_records_left_nothing_open() -> None:
+    log = Log().registered(1_000, 645).snapshot(60_000, held=[1], fenced=[1])
+    first, _ = log.registrations([held(1, epoch=800, registered_offset=800)])
+    assert spans(first, "fenced") == [(1_000, 60_000)]
+    assert first.held is not None
+    assert (first.held.ended_ms, first.held.exact) == (60_000, False)
+
+
+def test_events_of_a_registration_in_a_snapshot_are_its_course() -> None:
+    log = Log().snapshot(500, skipped=None, held=[1], fenced=[])
+    log.tell("broker_fenced", 1_000, 901).tell("broker_unfenced", 3_000, 902)
+    log.tell("broker_unfenced_early", 3_000, 902, pending=7)
+    log.tell("assignments_complete", 3_500, 940)
+    for now in ([], [kraft(1, epoch=645, registered_offset=645, registered_ms=None)]):
+        (reg,) = log.registrations(now)
+        assert (reg.registered_at, reg.mode) == (None, "kraft")
+        assert spans(reg, "fenced") == [(1_000, 3_000)]
+        assert spans(reg, "exposed") == [(None, 1_000), (3_000, 3_500)]
+        assert reg.held is not None
+        assert (reg.held.began_ms, reg.held.ended_ms, reg.held.exact) == (None, 3_500, False)
+    assert reg.epoch == 645
+
+
+def test_an_event_of_another_source_makes_no_registration() -> None:
+    assert Log().tell("disks_unreachable", 1_000, 901, reason="refused").registrations() == []
 
 
 def test_another_metadata_log_ends_every_registration() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase
+from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase, UnfencedEarly
 from migration.observed.log_dirs import BrokerDisks, DisksImage
 from orchestrator.api.report.report import ClusterReport, HazardAccount
 from orchestrator.audit import AUDIT_FILE
@@ -15,6 +15,7 @@ from orchestrator.views.report.formats.text import html_text, markdown_text
 from tests.orchestrator.views.report.making import ANNA, Made, T, now
 from tests.orchestrator.views.report.night import follow, hazard, made_ms, registered
 from tests.orchestrator.views.report.reporting import report_of
+from tests.orchestrator.views.report.said import entered
 from tests.scenes.night import cluster, held, kraft
 
 
@@ -110,11 +111,11 @@ def test_where_nothing_was_kept_the_store_says_what_stands_at_the_end(made: Made
 
 
 def test_losses_are_counted_and_come_first(made: Made) -> None:
-    lost = {"start_offset_now": 0, "end_offset_seen_ms": made_ms(5_000)}
+    offsets = {"start_offset_now": 0, "end_offset_seen_ms": made_ms(5_000)}
     made.tell("records_lost", 9_000, 2, topic="orders", partition=3, first_lost_offset=80,
-              last_lost_offset=99, **lost)  # fmt: skip
+              last_lost_offset=99, **offsets)  # fmt: skip
     made.tell("records_lost", 9_500, 1, topic="orders", partition=4, first_lost_offset=5,
-              last_lost_offset=5, **lost)  # fmt: skip
+              last_lost_offset=5, **offsets)  # fmt: skip
     report = cluster_report(made)
     assert [(each.partition, each.records, each.broker) for each in report.losses] == [
         (3, 20, 2),
@@ -146,13 +147,13 @@ ONLY_SINCE = "only since 2026-11-22 01:31:32 UTC"
 def test_a_new_store_does_not_hide_the_losses_in_the_trail(made: Made) -> None:
     store_again(made, hazard("records_lost", broker=2))
     report = cluster_report(made)
-    lost = (
-        "Acknowledged records were lost, as the audit trail records; see Hazards. The store does"
-        " not have the partitions and offsets."
+    losses = (
+        "Acknowledged records were lost, or may be, as a hazard reports; see Hazards. The store"
+        " does not have their offsets."
     )
-    assert report.absences.losses == lost
-    assert lost in report.summary
-    assert "Acknowledged records were lost." in report.attention
+    assert report.absences.losses == losses
+    assert losses in report.summary
+    assert "Acknowledged records were lost, or may be; see Hazards." in report.attention
     assert f"The store has data {ONLY_SINCE}" in report.attention[0]
 
 
@@ -161,7 +162,7 @@ def test_without_a_loss_in_the_trail_of_a_new_store_losses_are_unknown(made: Mad
     report = cluster_report(made)
     unknown = f"It is unknown whether records were lost: the store has data {ONLY_SINCE}."
     assert report.absences.losses == unknown
-    assert "Acknowledged records were lost." not in report.attention
+    assert not any(each.startswith("Acknowledged records") for each in report.attention)
     assert "No current data of the brokers' log directories for at least" in report.summary[-1]
 
 
@@ -334,11 +335,14 @@ def test_a_hold_that_lasts_has_not_ended(made: Made) -> None:
     assert "Still held: 2." in summary
 
 
-@pytest.mark.parametrize(("began_ms", "ended_ms"), [(0, 3_600_000), (3_600_000, None)])
+@pytest.mark.parametrize(
+    ("began_ms", "ended_ms", "reported_ms"),
+    [(0, 3_600_000, None), (0, None, 3_600_000), (3_600_000, None, 5 * 3_600_000)],
+)
 def test_while_nobody_followed_nothing_is_known_to_be_absent(
-    made: Made, began_ms: int, ended_ms: int | None
+    made: Made, began_ms: int, ended_ms: int | None, reported_ms: int | None
 ) -> None:
-    """The last run ended hours before the execution, or the first one began late."""
+    """The last run ended, or was killed, hours before the execution, or the first began late."""
     made.tell("phase_changed", 0, offset=4, was="zookeeper", now="hybrid")
     made.say(0, entries.ExecutionBegan(runbook="small", sha256="ab", by=ANNA, reason="tonight"))
     made.say(began_ms, follow(1))
@@ -346,6 +350,8 @@ def test_while_nobody_followed_nothing_is_known_to_be_absent(
         made.say(began_ms + 1_000, chronicle.SourceSeen(source=source))
     if ended_ms is not None:
         made.say(ended_ms, chronicle.FollowEnded(owner="A on ops1"))
+    if reported_ms is not None:
+        made.status("source.json", reported_ms)
     made.say(5 * 3_600_000, entries.Aborted(by=ANNA, reason="next week"))
     made.summary = with_disks(kraft(1))
     report = cluster_report(made)
@@ -354,6 +360,38 @@ def test_while_nobody_followed_nothing_is_known_to_be_absent(
     hours = 4 if began_ms == 0 else 1
     assert {each.source for each in report.unseen} == sources
     assert {round((each.duration_ms or 0) / 3_600_000) for each in report.unseen} == {hours}
+    (run,) = report.runs
+    assert run.killed == (reported_ms == 3_600_000)
+    assert run.ended_at == (None if began_ms else T + 3_600_000)
+
+
+def test_a_killed_run_holds_the_checkpoint_from_its_last_report(made: Made) -> None:
+    made.say(0, follow(1), entries.ExecutionBegan(runbook="small", sha256="ab", by=ANNA, reason=""))
+    made.say(0, entered("preflight"))
+    made.status("source.json", 600_000)
+    made.say(900_000, entries.Aborted(by=ANNA, reason="next week"))
+    (hold,) = cluster_report(made).walks[0].checkpoints[0].holds
+    assert (hold.kind, hold.began_at, hold.duration_ms) == ("not_running", T + 600_000, 300_000)
+
+
+def test_a_run_whose_sources_hang_was_not_killed(made: Made) -> None:
+    """It records that they are not current."""
+    watched(made)
+    made.status("source.json", 60_000)
+    made.say(80_000, lost("zookeeper", 60_000))
+    made.say(90_000, entries.Paused(by=ANNA, reason="what is that"))
+    (run,) = cluster_report(made).runs
+    assert (run.ended_at, run.killed) == (None, False)
+
+
+def test_a_run_that_an_error_ended_is_not_reported_as_stopped(made: Made) -> None:
+    watched(made)
+    made.say(60_000, chronicle.FollowEnded(owner="A on ops1", why="FollowingError: Spark ended"))
+    (run,) = cluster_report(made).runs
+    assert (run.killed, run.why) == (False, "FollowingError: Spark ended")
+    assert '<span class="mark bad">failed</span> FollowingError: Spark ended' in html_text(
+        report_of(made)
+    )
 
 
 def test_the_first_gap_ends_when_the_source_became_current(made: Made) -> None:
@@ -369,6 +407,9 @@ def test_the_first_gap_ends_when_the_source_became_current(made: Made) -> None:
         ("log_dirs", T + 31_000),
         ("zookeeper", T + 39_000),
     ]
+    assert report.unseen[0].missed == (
+        "a failed directory that came back, and every record that was lost before"
+    )
     assert "No current data of ZooKeeper for 39.0 s in total; see Gaps." in report.summary
 
 
@@ -378,19 +419,117 @@ def test_a_source_that_was_never_current_has_a_sentence(made: Made) -> None:
     for source in ("metadata_log", "zookeeper"):
         made.say(1_000, chronicle.SourceSeen(source=source))
     made.say(10_000, hazard())
-    lost = chronicle.SourceLost(source="zookeeper", why="x", last_seen_ms=made_ms(20_000))
-    made.say(22_000, lost)
+    made.say(22_000, lost("zookeeper", 20_000))
     made.summary = cluster(Phase.DUAL_WRITE, kraft(1))
     assert "No current data of the brokers' log directories at all." in cluster_report(made).summary
 
 
-def test_beside_a_gap_a_hazard_was_only_not_observed(made: Made) -> None:
+def lost(source: str, last_seen_ms: int) -> chronicle.SourceLost:
+    why = "journaled facts have not been processed yet"
+    return chronicle.SourceLost(source=source, why=why, last_seen_ms=made_ms(last_seen_ms))
+
+
+@pytest.mark.parametrize("source", ["log_dirs", "zookeeper"])
+def test_beside_a_gap_a_hazard_was_only_not_observed(made: Made, source: str) -> None:
+    """ZooKeeper may be connected meanwhile: then no event reports it."""
     watched(made)
-    lost = chronicle.SourceLost(source="log_dirs", why="x", last_seen_ms=made_ms(2_000))
-    made.say(2_000, lost)
+    made.say(2_000, lost(source, 2_000))
+    made.say(42_000, chronicle.SourceSeen(source=source))
     made.status("source.json", 70_000)
     made.summary = with_disks(kraft(1))
-    assert cluster_report(made).absences.hazards == "No hazard was observed; see Gaps."
+    report = cluster_report(made)
+    assert report.absences.hazards == "No hazard was observed; see Gaps."
+    (gap,) = report.unseen
+    assert (gap.source, gap.duration_ms) == (source, 40_000)
+    words = {"log_dirs": "the brokers' log directories", "zookeeper": "ZooKeeper"}[source]
+    assert f"No current data of {words} for 40.0 s in total; see Gaps." in report.summary
+
+
+def test_a_source_that_became_current_hours_later_was_not_current_until_then(made: Made) -> None:
+    made.say(0, entries.ExecutionBegan(runbook="small", sha256="ab", by=ANNA, reason="tonight"))
+    made.say(2_000, follow(1))
+    hours_ms = 3 * 3_600_000
+    for seen_ms, source in (
+        (62_000, "log_dirs"),
+        (62_001, "metadata_log"),
+        (hours_ms, "zookeeper"),
+    ):
+        made.say(seen_ms, chronicle.SourceSeen(source=source))
+    made.status("source.json", hours_ms + 60_000)
+    made.summary = with_disks(kraft(1))
+    report = cluster_report(made)
+    assert [(e.source, e.began_at, e.ended_at, e.why) for e in report.unseen] == [
+        ("metadata_log", T + 2_000, T + 62_001, "it was not current yet"),
+        ("zookeeper", T + 2_000, T + hours_ms, "it was not current yet"),
+    ]
+    assert report.absences.hazards == "No hazard was observed; see Gaps."
+
+
+@pytest.mark.parametrize(
+    ("read", "late_ms", "began_ms"),
+    [("record", 60_000, None), ("record", 60_001, 600_000), ("snapshot", 0, 0)],
+)
+def test_a_metadata_log_is_late_only_since_it_exists(
+    made: Made, read: str, late_ms: int, began_ms: int | None
+) -> None:
+    """The controllers are provisioned in the window; a snapshot does not show when."""
+    made.say(0, follow(1), entries.ExecutionBegan(runbook="small", sha256="ab", by=ANNA, reason=""))
+    if read == "record":
+        made.tell("phase_changed", 600_000, offset=4, was="zookeeper", now="pre-migration")
+    else:
+        made.tell("snapshot_loaded", 600_000, offset=4, skipped=None, phase="pre-migration",
+                  held=[], unfenced_early=[], unregistered=[])  # fmt: skip
+    made.say(600_000 + late_ms, chronicle.SourceSeen(source="metadata_log"))
+    made.status("source.json", 700_000)
+    made.summary = cluster(Phase.PRE_MIGRATION)
+    found = cluster_report(made).unseen
+    late = [each for each in found if each.why == "it was not current yet"]
+    assert [each.began_at for each in late] == ([] if began_ms is None else [T + began_ms])
+    assert {each.missed for each in late} <= {
+        "what the first snapshot of the quorum that was read does not show; without one, nothing"
+    }
+
+
+def test_only_what_was_read_again_is_reported_as_read_afterwards(made: Made) -> None:
+    made.tell("phase_changed", 0, offset=4, was="zookeeper", now="hybrid")
+    watched(made)
+    for source in SOURCES:
+        made.say(2_000, lost(source, 2_000))
+    made.say(42_000, chronicle.SourceSeen(source="zookeeper"))
+    made.say(50_000, lost("zookeeper", 50_000))
+    made.tell("zookeeper_blind", 49_000, reason="the connection was lost")
+    made.tell("zookeeper_seen_again", 51_000, blind_since_ms=made_ms(49_000), server="zk1:2181")
+    made.status("source.json", 70_000)
+    made.summary = with_disks(kraft(1))
+    missed = {(e.source, e.ended_at is None): e.missed for e in cluster_report(made).unseen}
+    assert missed == {
+        ("zookeeper", False): (
+            "changes that were reverted meanwhile; everything else was read afterwards"
+        ),
+        ("zookeeper", True): "every change since then: no later reading is recorded",
+        ("log_dirs", True): (
+            "every failed directory and every lost record since then: no later reading is recorded"
+        ),
+        ("metadata_log", True): "every record since then: no later reading is recorded",
+    }
+    for text in (markdown_text(report_of(made)), html_text(report_of(made))):
+        assert all(each in text for each in missed.values())
+
+
+@pytest.mark.parametrize("seen_ms", [602_000, None])
+def test_a_loss_of_zookeeper_is_one_gap_with_its_event(made: Made, seen_ms: int | None) -> None:
+    """A host that was suspended dates the lost connection by the time at which it goes on."""
+    watched(made)
+    made.say(600_000, lost("zookeeper", 2_000))
+    made.tell("zookeeper_blind", 598_000, reason="the connection was lost")
+    made.tell("zookeeper_seen_again", 601_000, blind_since_ms=made_ms(598_000), server="zk1:2181")
+    if seen_ms is not None:
+        made.say(seen_ms, chronicle.SourceSeen(source="zookeeper"))
+    made.status("source.json", 700_000)
+    made.summary = with_disks(kraft(1))
+    (gap,) = cluster_report(made).unseen
+    ended_at = None if seen_ms is None else T + seen_ms
+    assert (gap.began_at, gap.ended_at) == (T + 2_000, ended_at)
 
 
 def test_without_an_audit_trail_hazards_and_gaps_are_unknown(made: Made) -> None:
@@ -462,3 +601,66 @@ def test_holds_before_the_first_read_snapshot_are_unknown(made: Made) -> None:
         "Holds and early unfencing before a snapshot was read are unknown: it had the registration"
         " of 1 broker (1)."
     ) in report.summary
+
+
+@pytest.mark.parametrize("is_early", [False, True])
+def test_of_skipped_records_early_unfencing_is_unknown(made: Made, is_early: bool) -> None:
+    """It may have begun and ended in them; the snapshot shows what has not ended."""
+    watched(made)
+    registered(made, 10_000, 2, 700, pending=40)
+    shown = [2] if is_early else []
+    made.tell("snapshot_loaded", 90_000, offset=9_000, skipped=8_300, phase="dual-write",
+              held=shown, fenced=[], unfenced_early=shown, unregistered=[])  # fmt: skip
+    early = held(2, epoch=700, unfenced_early=UnfencedEarly(pending=40, duration_ms=None))
+    made.summary = with_disks(early if is_early else now(2, 700))
+    summary = " ".join(cluster_report(made).summary)
+    assert not any(each in summary for each in NO_HOLD)
+    assert "in records that were never read are unknown; see Gaps." in summary
+    served = "broker 2 early: it served for an unknown time so far while 40 of its replicas"
+    assert (served in summary) == is_early
+
+
+def test_fences_of_a_broker_that_a_snapshot_had_are_reported(made: Made) -> None:
+    watched(made)
+    made.tell("broker_fenced", 10_000, 1, offset=901)
+    made.tell("broker_unfenced", 2_410_000, 1, offset=950)
+    made.summary = with_disks(now(1, 645, registered_ms=None))
+    (broker,) = cluster_report(made).brokers
+    assert broker.fenced_ms == 2_400_000
+    assert [each.mode for each in broker.incarnations] == ["kraft"]
+
+
+def test_an_unknown_duration_is_not_zero(made: Made) -> None:
+    """A snapshot had the registration, so its time is unknown."""
+    watched(made)
+    served = UnfencedEarly(pending=12, duration_ms=None)
+    early = held(1, epoch=645, registered_ms=None, unfenced_ms=None, unfenced_early=served)
+    made.summary = with_disks(early)
+    report = cluster_report(made)
+    (broker,) = report.brokers
+    assert (broker.held_ms, broker.fenced_ms, broker.exposed_ms) == (None, 0, None)
+    summary = " ".join(report.summary)
+    held_for = (
+        "1 broker (1) had to be held after a registration in KRaft mode, for an unknown time."
+    )
+    assert held_for in summary
+    assert "broker 1 early: it served for an unknown time so far while 12" in summary
+    assert "| unknown | 0 ms | unknown |" in markdown_text(report_of(made))
+    page = html_text(report_of(made))
+    assert '<td class="n">unknown</td><td class="n">-</td>' in page
+    assert "held unknown, fenced 0 ms, unfenced early unknown" in page
+
+
+def test_durations_of_which_some_are_unknown_have_a_least(made: Made) -> None:
+    watched(made)
+    exposed(made, 10_000, 490_000)
+    served = UnfencedEarly(pending=12, duration_ms=None)
+    early = held(1, epoch=645, registered_ms=None, unfenced_ms=None, unfenced_early=served)
+    made.summary = with_disks(early, now(2, 700))
+    report = cluster_report(made)
+    summary = " ".join(report.summary)
+    assert "2 brokers (1, 2) had to be held after a registration in KRaft mode, the longest" in (
+        summary
+    )
+    assert "for at least 8 min." in summary
+    assert "the longest known of them broker 2: it served for at least 7 min 59 s while" in summary

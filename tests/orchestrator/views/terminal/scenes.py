@@ -119,6 +119,10 @@ SCENES: dict[str, Sequence[ClusterRead]] = {
     "two": [_named("prod", replace(HYBRID, execution=WALK)), _named("other")],
     "five": [_named(f"cluster-{number}") for number in range(5)],
     "twenty": [_named(f"cluster-{number}") for number in range(20)],
+    "last": [
+        *(_named(f"cluster-{number}") for number in range(19)),
+        _named("urgent", replace(HYBRID, execution=SHOWN)),
+    ],
 }
 
 

@@ -114,6 +114,11 @@ def test_stale_data_is_marked() -> None:
     assert any("WRONG  Restore a majority of the controllers" in line for line in lines)
 
 
+def test_known_data_is_stale_until_a_controller_answers_after_a_restart() -> None:
+    lines = screen(replace(HYBRID, status=replace(FRESH, last_reply_ms=None)))
+    assert lines[0].rstrip() == "prod  phase hybrid  STALE: no answer yet"
+
+
 def test_a_source_that_cannot_go_on_is_marked() -> None:
     lines = screen(replace(HYBRID, status=replace(FRESH, error="byte 9: damaged", finished=True)))
     assert lines[0].rstrip() == "prod  phase hybrid  SOURCE ERROR"
@@ -380,7 +385,7 @@ def test_only_a_controller_that_leads_makes_a_line() -> None:
 def test_ages_make_no_line() -> None:
     before = assessed(HYBRID, NOW_MS)
     later = assessed(HYBRID, NOW_MS + 5_000)
-    assert before.waits != later.waits
+    assert before.assessment.waits != later.assessment.waits
     assert changes(before, later) == []
 
 

@@ -117,10 +117,10 @@ function Estimate({ eta }) {
   </span>`;
 }
 
-/** The time from the registration until no replica was pending, as text. @param {BrokerRow} row */
+/** The time from the first registration until no replica was pending, as text. @param {BrokerRow} row */
 export function heldText(row) {
-  if (row.registered_ms === null || row.assignments_complete_ms === null) return null;
-  return duration(row.assignments_complete_ms - row.registered_ms);
+  if (row.held_since_ms === null || row.assignments_complete_ms === null) return null;
+  return duration(row.assignments_complete_ms - row.held_since_ms);
 }
 
 /** @type {readonly [string, string, (row: BrokerRow) => boolean][]} */

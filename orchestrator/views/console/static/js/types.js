@@ -67,6 +67,7 @@
  * @property {number|null} pending
  * @property {number|null} total
  * @property {EtaState|null} eta
+ * @property {number|null} held_since_ms
  * @property {number|null} last_progress_ms
  * @property {boolean} in_order
  * @property {number} urgency
