@@ -21,8 +21,8 @@ from kazoo.exceptions import NoNodeError
 
 from migration.metadata.event_kinds import EventKind
 from migration.observed.znodes import CLUSTER_ID, NOTIFICATIONS
-from orchestrator.lab import Lab, LabSpec
-from tests.bench.live import CLUSTER, controller_log, following, wait_until
+from orchestrator.lab import Lab
+from tests.bench.live import CLUSTER, STUB_LAB, controller_log, following, wait_until
 from tests.bench.measure import MeasuringFailed
 from tests.bench.result import Figure, say
 from tests.bench.stub_broker import StubBroker
@@ -50,7 +50,7 @@ def run(home: Path, kraftgate: Path, runs: int, number: int) -> list[Figure]:
             not account for each notification exactly once.
     """
     measured: list[tuple[int, int, int]] = []
-    with Lab(LabSpec(brokers=0, controller_heap_mb=512)) as lab:
+    with Lab(STUB_LAB) as lab:
         lab.start_zookeeper()
         lab.start_kraft()
         connect = lab.zookeeper_connect

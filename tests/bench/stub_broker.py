@@ -20,12 +20,14 @@ from kio.schema.broker_registration.v4 import request as registration
 from kio.schema.broker_registration.v4.response import BrokerRegistrationResponse
 from kio.schema.create_topics.v7 import request as topics
 from kio.schema.create_topics.v7.response import CreateTopicsResponse
+from kio.schema.errors import ErrorCode
 from kio.schema.request_header.v2.header import RequestHeader
 from kio.schema.response_header.v1.header import ResponseHeader
 from kio.schema.types import BrokerId, TopicName
 from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import i16, i32, i64, u16
 
+from tests.bench.live import wait_until
 from tests.bench.measure import MeasuringFailed
 
 ID: Final = 1
@@ -91,7 +93,8 @@ class StubBroker:
         self._epoch = -1
         self._topic_id: uuid.UUID | None = None
         self._over = threading.Event()
-        self._heart = threading.Thread(target=self._beat, name="heartbeats", daemon=True)
+        self._stopped_by: Exception | None = None
+        self.heartbeats = threading.Thread(target=self._beat, name="heartbeats", daemon=True)
 
     def __enter__(self) -> Self:
         """Register and come up."""
@@ -123,15 +126,15 @@ class StubBroker:
         )
         _accepted("the registration", answer.error_code)
         self._epoch = answer.broker_epoch
-        self._heartbeat(self._asking)
-        self._heart.start()
+        wait_until("the stub broker", lambda: self._heartbeat(self._asking), _TIMEOUT_S)
+        self.heartbeats.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Fall silent."""
         self._over.set()
-        if self._heart.is_alive():
-            self._heart.join()
+        if self.heartbeats.is_alive():
+            self.heartbeats.join()
         self._asking.close()
 
     def create_topic(self, partitions: int) -> None:
@@ -154,7 +157,13 @@ class StubBroker:
         self._topic_id = answer.topics[0].topic_id
 
     def assign(self, partitions: Sequence[int], directory: int) -> None:
-        """Say that the partitions are in the first (0) or the second (1) directory."""
+        """Say that the partitions are in the first (0) or the second (1) directory.
+
+        Raises:
+            MeasuringFailed: the controller refused an assignment, or the heartbeats have ended.
+        """
+        if self._stopped_by is not None:
+            raise MeasuringFailed(f"the heartbeats ended: {self._stopped_by}")
         answer = self._asking.ask(
             assign.AssignReplicasToDirsRequest(
                 broker_id=BrokerId(ID),
@@ -183,12 +192,16 @@ class StubBroker:
             _accepted(f"the assignment of partition {one.partition_index}", one.error_code)
 
     def _beat(self) -> None:
-        connection = _Connection(self._controller)
-        while not self._over.wait(_HEARTBEAT_S):
-            self._heartbeat(connection)
-        connection.close()
+        try:
+            connection = _Connection(self._controller)
+            while not self._over.wait(_HEARTBEAT_S):
+                self._heartbeat(connection)
+            connection.close()
+        except (MeasuringFailed, OSError) as error:
+            self._stopped_by = error
 
-    def _heartbeat(self, connection: _Connection) -> None:
+    def _heartbeat(self, connection: _Connection) -> bool:
+        """Whether the controller lets the broker work."""
         answer = connection.ask(
             BrokerHeartbeatRequest(
                 broker_id=BrokerId(ID),
@@ -199,7 +212,12 @@ class StubBroker:
             ),
             BrokerHeartbeatResponse,
         )
+        # A busy controller gives a heartbeat up after half its interval (ControllerApis), and a
+        # broker sends the next one (BrokerLifecycleManager); its session bounds that.
+        if answer.error_code is ErrorCode.request_timed_out:
+            return False
         _accepted("the heartbeat", answer.error_code)
+        return not answer.is_fenced
 
 
 def _accepted(what: str, code: Any) -> None:

@@ -6,12 +6,17 @@ The other parts take minutes also when they are small: `python -m tests.bench --
 import json
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from kio.schema.broker_heartbeat.v1.response import BrokerHeartbeatResponse
+from kio.schema.errors import ErrorCode
 
+from tests.bench import stub_broker
 from tests.bench.latency import Load
 from tests.bench.measure import MeasuringFailed
 from tests.bench.result import Figure, table
@@ -54,6 +59,57 @@ def test_only_a_rate_that_is_judged_must_be_reached() -> None:
     with pytest.raises(MeasuringFailed, match="the rate was not reached"):
         load(may_be_late=False).run(0.1)
     assert load(may_be_late=True).run(0.1) == 10
+
+
+class _Controller:
+    """Answers as a controller; a real one gives a heartbeat up only when it is busy for long."""
+
+    def __init__(self, *heartbeats: ErrorCode) -> None:
+        self._heartbeats = iter(heartbeats)
+        self.idle = threading.Event()
+
+    def ask(self, request: object, reply: type) -> SimpleNamespace:
+        del request
+        if reply is not BrokerHeartbeatResponse:
+            code = ErrorCode.none
+            partition = SimpleNamespace(partition_index=0, error_code=code)
+            topic = SimpleNamespace(error_code=code, topic_id=None, partitions=[partition])
+            directory = SimpleNamespace(topics=[topic])
+            return SimpleNamespace(
+                error_code=code, broker_epoch=7, topics=[topic], directories=[directory]
+            )
+        heartbeat = next(self._heartbeats, None)
+        if heartbeat is None:
+            self.idle.set()
+            heartbeat = ErrorCode.none
+        return SimpleNamespace(error_code=heartbeat, is_fenced=heartbeat is not ErrorCode.none)
+
+    def close(self) -> None:
+        pass
+
+
+def _stub(monkeypatch: pytest.MonkeyPatch, controller: _Controller) -> StubBroker:
+    monkeypatch.setattr(stub_broker, "_Connection", lambda _: controller)
+    monkeypatch.setattr(stub_broker, "_HEARTBEAT_S", 0.001)
+    return StubBroker("controller:9093", "cluster", lambda: 0)
+
+
+def test_a_heartbeat_that_timed_out_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    late, good = ErrorCode.request_timed_out, ErrorCode.none
+    controller = _Controller(late, good, late, good)
+    with _stub(monkeypatch, controller) as broker:
+        broker.create_topic(1)
+        assert controller.idle.wait(60)
+        broker.assign([0], 0)
+
+
+def test_a_refused_heartbeat_ends_the_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    controller = _Controller(ErrorCode.none, ErrorCode.stale_broker_epoch)
+    with _stub(monkeypatch, controller) as broker:
+        broker.create_topic(1)
+        broker.heartbeats.join(60)
+        with pytest.raises(MeasuringFailed, match=r"heartbeats ended.*stale_broker_epoch"):
+            broker.assign([0], 0)
 
 
 def test_a_figure_is_judged_by_its_bound_and_drawn(tmp_path: Path) -> None:
