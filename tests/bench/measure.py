@@ -25,7 +25,7 @@ import psutil
 SAMPLE_S: Final = 0.05
 _SHARE_MAX: Final = 0.04
 """Of one core, for the sampling of PSS: the kernel walks page tables for it."""
-_LINGER_S_MAX: Final = 20.0
+_LINGER_S_MAX: Final = 120.0
 _SUBREAPER: Final = 36
 _MB: Final = 10**6
 

@@ -230,7 +230,7 @@ class Newcomer:
             asked.append(found)
             return True
 
-        self._run.wait_for(there)
+        self._run.wait_for(there, 1200.0)
         return asked[0] if asked else None
 
 

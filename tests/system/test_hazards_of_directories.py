@@ -20,7 +20,6 @@ from orchestrator.lab.errors import ProcessDiedError, RequestRefusedError, Wrong
 from tests.support.cli import Done, kraftgate
 from tests.support.held_requests import ASSIGN_REPLICAS_TO_DIRS, HeldRequests
 from tests.support.lab_steps import alter_broker, unregister, wait_directory_noticed, watermarks
-from tests.support.polling import polls
 from tests.support.renamed_cluster import RenamedCluster, another_id
 from tests.system.asking import (
     active,
@@ -375,8 +374,8 @@ def not_met(run: Killed, condition: str) -> Done:
 
     Each poll of a move is a fact, and `wait` polls: a busy job needs seconds to process it.
     """
-    for _ in polls(120):
-        held = kraftgate(run.config, "wait", "--condition", condition, "--timeout", "5s")
+    for timeout in ("5s", "30s", "60s", "60s"):
+        held = kraftgate(run.config, "wait", "--condition", condition, "--timeout", timeout)
         if held.returncode != ExitCode.NO_DATA:
             break
     return held

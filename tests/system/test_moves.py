@@ -28,7 +28,7 @@ from streams.net.security import Security
 from tests.support.cli import Done, kraftgate
 from tests.support.lab_steps import alter_broker, wait_directory_noticed
 from tests.support.log_dirs import listed
-from tests.support.polling import until
+from tests.support.polling import polls, until
 from tests.system.execution.traffic import Traffic
 from tests.system.killing import CLUSTER, Killed
 
@@ -144,22 +144,34 @@ class Cluster:
         with AuditLog.open_readonly(self.run.state / AUDIT_FILE) as log:
             return log.last()[-1].sequence
 
+    def _has_begun(self, process: "subprocess.Popen[str]", since: int) -> bool:
+        return process.poll() is not None or self.has_recorded("move_began", since)
+
     @contextmanager
     def applying(self, plan: Path, throttle: str) -> Iterator[subprocess.Popen[str]]:
-        """Run `move apply` as a process of its own, for the block."""
+        """Run `move apply` as a process of its own, for the block, which has begun its moves.
+
+        A busy job lags, so that the command refuses to begin: then it is run again.
+        """
         command = [sys.executable, "-m", "orchestrator", "move", "apply", str(plan), "--yes"]
         # All at once: else `big` waits behind what the traffic has written in the meantime.
         command += ["--throttle", throttle, "--at-once", "3", "--config", str(self.run.config)]
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        try:
-            yield process
-        finally:
-            process.kill()
-            process.wait()
-            assert process.stdout is not None
-            process.stdout.close()
+        since = self.recorded()
+        for _ in polls():
+            process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            )
+            try:
+                until(partial(self._has_begun, process, since))
+                if process.poll() != ExitCode.NO_DATA:
+                    yield process
+                    return
+            finally:
+                process.kill()
+                process.wait()
+                assert process.stdout is not None
+                process.stdout.close()
+        raise AssertionError("`move apply` lacks current data all the time")
 
 
 @pytest.fixture(scope="module", params=["kraft", "zookeeper"])

@@ -15,6 +15,7 @@ from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.run.identity import ask_controller
 from tests.support.granting import AUTHORIZED, grant
+from tests.support.polling import until
 from tests.support.secured_listener import of_controller
 from tests.system.killing import Killed
 
@@ -73,7 +74,8 @@ def test_controllers_of_another_cluster_end_run(
             """
         )
         (entry,) = load_config(run.config).clusters
-        assert ask_controller(entry, foreign.controllers, foreign.lab.cluster_id) is True
+        at, id_ = foreign.controllers, foreign.lab.cluster_id
+        until(lambda: ask_controller(entry, at, id_) is True)  # its first login takes longer
         run.start()
         code, errors = run.ended()
     assert code == ExitCode.USAGE

@@ -20,6 +20,7 @@ from migration.observed.probed import TopicPartition
 from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
+from streams.kafka.errors import ConnectionFailed
 from streams.kafka.node import Node
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
@@ -117,8 +118,11 @@ class Real:
 
 def _view(address: str) -> Partitions:
     host, _, port = address.rpartition(":")
-    with Node(Endpoint(host, int(port)), Security()) as client:
-        found = client.metadata().partitions.items()
+    try:
+        with Node(Endpoint(host, int(port)), Security()) as client:
+            found = client.metadata().partitions.items()
+    except ConnectionFailed:
+        return {}  # a busy one; it is asked again
     return {at: (each.leader, frozenset(each.isr)) for at, each in found}
 
 

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from orchestrator.demo import PeakMemory, family_bytes
 from orchestrator.lab import Lab
 from orchestrator.lab.errors import WaitTimedOutError
 from tests.scenes.night import kraft, replicas
+from tests.support.polling import until
 
 
 def _finished() -> ClusterSummary:
@@ -155,6 +155,5 @@ def test_memory_counts_this_process_and_its_children(monkeypatch: pytest.MonkeyP
         with child:
             assert child.stdout is not None
             child.stdout.readline()
-            time.sleep(1)
+            until(lambda: memory.peak_bytes > before + (190 << 20))
             child.kill()
-    assert memory.peak_bytes > before + (190 << 20)

@@ -60,7 +60,7 @@ def test_the_demo_comes_to_its_end_and_leaves_nothing(
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=600,
+            timeout=1800,
             check=False,
         )
         assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]

@@ -53,7 +53,7 @@ class Small:
             found[:] = ask_brokers(
                 Endpoint.parse_list(self.lab.broker_bootstrap), Security()
             ).brokers
-            return bool(found)
+            return bool(found) and not isinstance(found[0].log_dirs, Unknown)
 
         until(is_named)
         (broker,) = found

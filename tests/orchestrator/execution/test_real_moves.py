@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from migration.observed.probed import Broker, TopicPartition, Unknown
+from migration.observed.probed import Broker, LogDir, Maybe, TopicPartition, Unknown
 from orchestrator.audit import AuditLog
 from orchestrator.audit.move_entries import left_throttled
 from orchestrator.errors import MoveError
@@ -23,6 +23,7 @@ from streams.probe.brokers import broker_log_dirs
 from tests.streams.zookeeper.certificates import Authority
 from tests.support.granting import AUTHORIZED, grant
 from tests.support.lab_steps import wait_directory_noticed
+from tests.support.polling import until
 from tests.support.secured_listener import of_broker
 
 pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=0.75)]
@@ -67,9 +68,12 @@ class Secured:
     def requests(self, user: str) -> Requests:
         return Requests({1: self.broker}, self.security(user))
 
+    def log_dirs(self, user: str) -> Maybe[tuple[LogDir, ...]]:
+        return broker_log_dirs(self.broker, self.security(user))
+
     def place(self, at: TopicPartition) -> str:
         """Return the directory of a replica."""
-        found = broker_log_dirs(self.broker, self.security("all"))
+        found = self.log_dirs("all")
         assert not isinstance(found, Unknown)
         (path,) = (each.path for each in found if at in each.replicas)
         return path
@@ -99,7 +103,10 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
         lab.create_topic("spread", 4, 1)
         for user, rights in USERS.items():
             grant(lab.broker_bootstrap, user, rights)
-        yield Secured(lab, endpoint, folder)
+        made = Secured(lab, endpoint, folder)
+        # A broker on a busy machine takes longer for its first TLS connection than a request may.
+        until(lambda: not isinstance(made.log_dirs("all"), Unknown))
+        yield made
 
 
 FIRST: Final = TopicPartition("spread", 0)
@@ -167,7 +174,7 @@ def test_a_missing_right_is_named(
 
 
 def test_without_describe_no_directory_is_known(secured: Secured) -> None:
-    found = broker_log_dirs(secured.broker, secured.security("without-describe"))
+    found = secured.log_dirs("without-describe")
     assert isinstance(found, Unknown)
     assert found.why.endswith(": DescribeLogDirs needs DESCRIBE on CLUSTER")
 

@@ -16,8 +16,10 @@ from orchestrator.execution.commands import Commands
 from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import Held
 from orchestrator.execution.step_fence import StepFence, end_own
+from orchestrator.hooks.files import PROCESS, read_json
 from orchestrator.hooks.runs import Ended, HookRuns, NotStarted, Running, Unknown
 from tests.orchestrator.execution.running import ended, hook
+from tests.support.polling import until
 
 ID = "brokers-kraft[1]"
 RUN = f"1-{ID}-1"
@@ -115,6 +117,8 @@ def _run(one: Orchestrator, go: Path) -> None:
         )
     )
     one.runs.start(RUN, hook("sh", "-c", f"while [ ! -e {go} ]; do sleep 0.05; done"))
+    # The supervisor writes it last, and replaces a temporary file that a copy would miss.
+    until(lambda: read_json(one.state_dir / "hooks" / RUN / PROCESS))
 
 
 def test_a_copy_from_before_the_step_waits_for_a_decision(one: Orchestrator, go: Path) -> None:

@@ -26,7 +26,8 @@ from tests.system.asking import of
 from tests.system.killing import Killed
 
 STALLED: Final = "KraftgateAssignmentStalled"
-AFTER_S: Final = 30
+AFTER_S: Final = 45
+"""The alert is critical after three times that, when all is over also on a busy machine."""
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,10 @@ def the_scrape_is_what_status_says(run: Killed, metrics: str) -> None:
     """Both formats are valid, the numbers those of `kraftgate status`, at most a tick later."""
     code, said = promtool("check", "metrics", stdin=_get(metrics, "text/plain"))
     assert (code, said) == (0, "")
-    status = status_of(run)
     left: list[str] = []
 
     def same() -> bool:
-        left[:] = _differences(samples(_get(metrics, OPENMETRICS)), status)
+        left[:] = _differences(samples(_get(metrics, OPENMETRICS)), status_of(run))
         return not left
 
     until(same, "the scrape says the same as the status", lambda: left)

@@ -156,6 +156,7 @@ def publisher(state: Path, monkeypatch: pytest.MonkeyPatch) -> publishing.Publis
     monkeypatch.setattr(publishing, "TopicWriter", _Writer)
     monkeypatch.setattr(publishing, "_LOOK_S", 0.01)
     monkeypatch.setattr(publishing, "_AGAIN_S", 0.01)
+    monkeypatch.setattr(publishing, "_QUIET_S", PATIENCE_S)
     return _publisher(state)
 
 

@@ -19,6 +19,7 @@ from orchestrator.lab import Lab, LabSpec
 from orchestrator.run.probes.probes import polls_of
 from tests.support.cli import kraftgate
 from tests.support.fake_store import write_status
+from tests.support.polling import until
 
 pytestmark = [pytest.mark.lab]
 
@@ -54,11 +55,11 @@ def test_no_answer_of_another_cluster_is_used(mixed: Mixed) -> None:
     config = load_config(mixed.config)
     polls = polls_of(config, config.clusters[0], {DataSource.TOPICS, DataSource.SETTINGS})
     for poll in polls.values():
-        assert not isinstance(poll(), Unknown)
+        until(lambda ask=poll: not isinstance(ask(), Unknown))  # type: ignore[misc]
     mixed.ours.stop(1)
     why = f"the brokers belong to cluster {mixed.theirs.cluster_id}, not {mixed.ours.cluster_id}"
     for poll in polls.values():
-        assert poll() == Unknown(why)
+        until(lambda ask=poll: ask() == Unknown(why))  # type: ignore[misc]
     for command in (
         ("log-dirs",),
         ("what-if", "--broker", "1"),

@@ -21,7 +21,7 @@ from tests.support.polling import PATIENCE_S
 WAIT_S = 0.5
 
 
-def ask(url: str, access: Access | None = None, deadline_s: float = WAIT_S) -> list[bytes]:
+def ask(url: str, access: Access | None = None, deadline_s: float = PATIENCE_S) -> list[bytes]:
     asker = Http(access or Access(), deadline_s)
     try:
         return list(asker.lines(url))
@@ -40,7 +40,7 @@ def test_fields_are_sent_and_the_body_comes_back() -> None:
         text(request.path)(request)
 
     with serving(answer) as url:
-        asker = Http(Access(), WAIT_S)
+        asker = Http(Access(), PATIENCE_S)
         body = asker.body(f"{url}/api", {"query": 'a{b="c d"}'})
         asker.close()
     assert body == b"/api?query=a%7Bb%3D%22c+d%22%7D"
@@ -58,7 +58,7 @@ def test_a_server_that_never_answers_is_given_up() -> None:
         time.sleep(3 * WAIT_S)
 
     with serving(answer) as url, pytest.raises(Unreachable, match="timed out"):
-        ask(url)
+        ask(url, deadline_s=WAIT_S)
 
 
 def test_a_server_that_never_ends_is_given_up() -> None:
@@ -73,7 +73,7 @@ def test_a_server_that_never_ends_is_given_up() -> None:
             time.sleep(WAIT_S / 10)
 
     with serving(answer) as url, pytest.raises(Unreachable, match="sent only"):
-        ask(url)
+        ask(url, deadline_s=WAIT_S)
 
 
 def test_an_answer_that_is_cut_short_is_no_answer() -> None:

@@ -44,8 +44,13 @@ def security(tmp_path: Path, mechanism: str, password: str, user: str = "kraftga
     )
 
 
+def connection(endpoint: Endpoint, wanted: Security) -> Connection:
+    """Connect with the time that the first connection to a busy controller needs."""
+    return Connection(endpoint, wanted, connect_timeout_ms=60_000)
+
+
 def test_the_right_password_is_let_in(endpoint: Endpoint, tmp_path: Path) -> None:
-    Connection(endpoint, security(tmp_path, "PLAIN", "right")).close()
+    connection(endpoint, security(tmp_path, "PLAIN", "right")).close()
 
 
 @pytest.mark.parametrize(
@@ -61,7 +66,7 @@ def test_wrong_credentials_are_named(
     endpoint: Endpoint, tmp_path: Path, mechanism: str, user: str, said: str
 ) -> None:
     with pytest.raises(AuthenticationFailed) as caught:
-        Connection(endpoint, security(tmp_path, mechanism, "wrong", user))
+        connection(endpoint, security(tmp_path, mechanism, "wrong", user))
     begins = f"{endpoint}: authentication failed for user {user} with {mechanism}: "
     assert str(caught.value).startswith(begins)
     assert said in str(caught.value)
@@ -74,4 +79,4 @@ def test_a_listener_without_sasl_is_not_mistaken_for_a_wrong_password(
     wanted = Security(protocol="SSL", key="controllers.security")
     del tmp_path
     with pytest.raises(ConnectionFailed, match="failed TLS"):
-        Connection(endpoint, wanted)
+        connection(endpoint, wanted)

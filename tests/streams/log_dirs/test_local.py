@@ -19,6 +19,7 @@ from streams.log_dirs.local_host import LocalReader, is_own_host, read_local
 from streams.log_dirs.remembered import NOTHING, LocalDir
 from tests.migration.assessment.conditions.views import SUMMARY, broker, seen
 from tests.streams.log_dirs.world import inputs, log_dir
+from tests.support.polling import PATIENCE_S, until
 
 ID = "uSLaubyUxZGsRKrz8FtoCw"
 VERSION_0 = "#\n#Sat Nov 21 2026\nversion=0\nbroker.id=2\ncluster.id=c\n"
@@ -219,9 +220,11 @@ def test_a_disk_that_hangs_holds_one_look_only(
         for _ in range(3):
             found = reader.read(str(tmp_path), 2, "c")
             assert (found.is_own, "takes over" in str(found.trouble)) == (False, True)
+        until(lambda: started)
         assert started == [str(tmp_path)]
         released.set()
         held = next(iter(reader._held.values()))
         held.join()
     with_meta(tmp_path, VERSION_0)
+    reader._timeout_s = PATIENCE_S
     assert reader.read(str(tmp_path), 2, "c").is_own

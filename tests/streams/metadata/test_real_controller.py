@@ -80,7 +80,7 @@ def test_a_log_trimmed_meanwhile_is_replaced_by_its_snapshot(lab: Lab, tmp_path:
         with Follower(config(lab), spool) as follower:
             assert wait_for(follower, behind, PATIENCE_S)
             assert wait_for(follower, follower.position.next_offset + 20, PATIENCE_S)
-            theirs = listing(lab.metadata_log_dir(CONTROLLER))
+        theirs = listing(lab.metadata_log_dir(CONTROLLER))
         ours = listing(spool.directory)
         snapshot = ours.checkpoints[-1]
         assert snapshot.end_offset > behind

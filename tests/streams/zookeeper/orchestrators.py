@@ -11,7 +11,7 @@ from typing import Any
 from orchestrator.execution.locks.zookeeper_lock import ZooKeeperLock
 from orchestrator.process.owner import Owner
 from streams.zookeeper.ensemble import Ensemble
-from tests.streams.zookeeper.watching import SESSION_TIMEOUT_MS, Writer
+from tests.streams.zookeeper.watching import SESSION_TIMEOUT_MS, end_session
 
 SINCE_MS = 1_795_000_000_000
 
@@ -33,10 +33,10 @@ def orchestrating(
 
 
 def expire(lock: ZooKeeperLock, connect: str) -> None:
-    """End the lock's session: a client with its password can, and for its owner it expires."""
+    """End the lock's session."""
     client = lock._zookeeper._client
     assert client is not None
-    Writer(connect, client_id=client.client_id).close()
+    end_session(connect, client.client_id)
 
 
 _SCRIPT = """

@@ -23,6 +23,7 @@ from streams.zookeeper.content.gathering import Gathering
 from streams.zookeeper.watch_events import NAMES_MAX
 from tests.streams.zookeeper.content import (
     CLUSTER,
+    NEVER_S,
     Sense,
     comparing,
     config_data,
@@ -48,6 +49,8 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("SOON_S", "AGAIN_S"):
         monkeypatch.setattr(dirty_topics, name, 0.1)
     monkeypatch.setattr(reader, "_POLL_S", 0.05)
+    # Otherwise everything is read again at each half minute of the clock.
+    monkeypatch.setattr(reader, "until_next", lambda _: NEVER_S)
 
 
 def test_it_is_read_soon_and_once_more_and_alone(kafka: Writer, connect: str) -> None:

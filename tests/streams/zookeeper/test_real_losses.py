@@ -30,6 +30,7 @@ from tests.streams.zookeeper.watching import (
     Writer,
     accounted,
     data,
+    end_session,
     watching,
 )
 
@@ -170,9 +171,7 @@ def test_a_session_that_expires_is_followed_by_another(kafka: Writer, connect: s
         start = len(watched.appended())
         client = watched.watcher._client
         assert client is not None
-        # A client that knows a session's password can end it: for its first owner it expires.
-        thief = Writer(connect, client_id=client.client_id)
-        thief.close()
+        end_session(connect, client.client_id)
         blind = watched.until_blind()
         seen = watched.until_seen(2)
         assert watched.kinds(start) == [ZooKeeperBlind, ZkTopicsFound, ZooKeeperSeen]

@@ -190,6 +190,22 @@ class Writer:
         self.client.close()
 
 
+def end_session(connect: str, identity: tuple[int, bytes]) -> None:
+    """End a client's session: another one with its password can, and for its owner it expires.
+
+    ZooKeeper then closes the owner's connection. An owner that reconnects before the other one ends
+    has its session back.
+    """
+    deadline = time.monotonic() + _WAIT_S
+    while True:
+        thief = Writer(connect, client_id=identity)
+        got = thief.client.client_id
+        thief.close()
+        if got is not None and got[0] != identity[0]:
+            return
+        assert time.monotonic() < deadline
+
+
 def data(fact: ZnodeSeen | ZnodeGone) -> bytes:
     assert isinstance(fact, ZnodeSeen), fact
     return fact.data

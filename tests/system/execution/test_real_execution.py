@@ -260,7 +260,6 @@ def _back_to_zookeeper(lab: Lab, window: Window) -> None:
     window.wait_walk(
         lambda walk: walk.outcome == "rolled-back" or helps(),
         "the rollback",
-        600,
     )
     summary = window.summary()
     assert summary is not None
@@ -313,7 +312,7 @@ def _through_to_kraft(lab: Lab, window: Window) -> None:
         return walk.sequence == began and walk.checkpoint(id_).stage is stage
 
     asked = _follow(lab, window, lambda walk: is_at(walk, "brokers-kraft[2]", Stage.ASKS))
-    assert all(each.text.startswith("Start or check controller ") for each in asked)
+    assert not any(each.answers for each in asked), "nobody had to decide or approve"
     lab.fail_directory(1, 1)
     wait_directory_noticed(lab, 1, 1)
     window.wait_for_event(lambda each: each.kind == "log_dir_offline" and each.broker == 1)

@@ -143,12 +143,21 @@ def _versions(log: Path) -> list[str]:
     return re.findall(r"Kafka version: (\S+)", log.read_text("utf-8"))
 
 
+_END_BY_THEMSELVES: Final = (
+    "Restore a majority of the controllers",
+    "Restore ZooKeeper",
+    "Start broker ",
+    "Start or check controller ",
+)
+"""Headlines on a busy machine, where a hook's restart, or an answer, takes longer."""
+
+
 def _walked(window: Window, terminal: Terminal, prometheus: str) -> None:
     """Run the whole execution as a newcomer does: by the live view alone."""
 
     def approve(now: Headline) -> None:
-        if now.text.startswith("Restore a majority of the controllers"):
-            return  # on a busy machine, the hook that restarts the only one takes longer
+        if now.text.startswith(_END_BY_THEMSELVES):
+            return
         second = ANNA in now.why
         window.approve_as_asked(now)
         if second:

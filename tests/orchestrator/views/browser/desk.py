@@ -71,6 +71,7 @@ class Desk:
         context = self.browser.new_context(
             viewport={"width": width, "height": height}, color_scheme=theme, **more
         )
+        context.set_default_timeout(SEEN_MS)
         self._contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
@@ -78,6 +79,7 @@ class Desk:
         self.refresh()
         page.goto(f"{url or self.served.url}/#/{cluster}/{place}")
         page.wait_for_selector(".now, .locked, main.boot")
+        self.refresh()  # the page may have needed more time than the present lasts
         return page
 
     def refresh(self) -> None:

@@ -61,6 +61,8 @@ class AtThePage:
 
     def _press(self) -> None:
         """Press the button that the page emphasizes, and answer its dialog."""
+        toast = self._page.locator(".toast")
+        expect(toast).to_have_text("")  # not that of the former press
         self._page.locator(".actions .button.primary").click()
         dialog = self._page.locator("dialog.action-dialog")
         text = dialog.inner_text()
@@ -70,8 +72,6 @@ class AtThePage:
             asked = dialog.get_by_label(field)
             if asked.count():
                 asked.fill(answer)
-        toast = self._page.locator(".toast")
-        before = toast.inner_text()
         dialog.locator("button.primary").click()
-        expect(toast).not_to_have_text(before)
+        expect(toast).not_to_have_text("")
         self.pressed.append((text, toast.inner_text()))

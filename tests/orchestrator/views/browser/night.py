@@ -9,7 +9,6 @@ looks; one of its directories fails.
 import json
 import sys
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -186,7 +185,7 @@ def _wait_served(url: str) -> None:
         try:
             with urllib.request.urlopen(url, timeout=5):  # noqa: S310  # our own address
                 return
-        except urllib.error.URLError:
+        except OSError:  # of a server that starts; a URLError is one, too
             if time.monotonic() > deadline_s:
                 raise
             time.sleep(0.2)

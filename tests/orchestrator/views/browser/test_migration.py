@@ -152,8 +152,8 @@ def _offline(page: Page, now: Night) -> None:
 
 def _dual_write(page: Page, now: Night) -> None:
     _in_phase(page, "dual-write")
-    _bars_are_the_clusters(page, now)
     expect(page.locator("tbody tr[data-urgent=true]")).to_have_count(0)
+    _bars_are_the_clusters(page, now)
 
 
 def _finalized(page: Page, now: Night) -> None:

@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.orchestrator.views.browser.desk import PHONE, Desk
 from tests.orchestrator.views.browser.states import STATES, enter, views
+from tests.support.polling import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.long(minutes=0.75)]
 
@@ -52,8 +53,12 @@ def test_the_tabs_show_that_there_are_more(desk: Desk) -> None:
     tabs = page.get_by_role("navigation", name="Views")
     expect(tabs).to_have_attribute("data-after", "true")
     expect(tabs).to_have_attribute("data-before", "false")
-    page.keyboard.press("6")
-    expect(tabs).to_have_attribute("data-before", "true")
+
+    def is_at_the_end() -> bool:
+        page.keyboard.press("6")  # the page may listen a moment after it is drawn
+        return tabs.get_attribute("data-before") == "true"
+
+    until(is_at_the_end)
     expect(tabs).to_have_attribute("data-after", "false")
     here, screen = tabs.get_by_role("link", name="Hazards").bounding_box(), PHONE[0]
     assert here is not None

@@ -41,7 +41,7 @@ def test_silent_connections_keep_nobody_out(start: Start) -> None:
 def test_half_a_request_is_cut_off(
     start: Start, monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
-    monkeypatch.setattr(http_server, "HEAD_S_MAX", 0.2)
+    monkeypatch.setattr(http_server, "HEAD_S_MAX", 0.5)
     served = start()
     with connected(served) as one:
         one.sendall(sent)

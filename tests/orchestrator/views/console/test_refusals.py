@@ -337,7 +337,7 @@ def test_elsewhere_it_is_known_by_its_addresses_and_names(
 ) -> None:
     served = start(console=ELSEWHERE)
     url = f"http://127.0.0.1:{served.console.at.port}/api/state"
-    assert httpx.get(url, headers={"Host": host}).status_code == status
+    assert httpx.get(url, headers={"Host": host}, timeout=TIMEOUT_S).status_code == status
 
 
 def test_the_token_lies_where_only_its_owner_reads(fresh: Served) -> None:

@@ -114,7 +114,7 @@ def test_silent_connections_keep_nobody_out() -> None:
 def test_a_silent_connection_is_closed(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(http_server, "HEAD_S_MAX", 0.1)
+    monkeypatch.setattr(http_server, "HEAD_S_MAX", 0.5)
     with (
         listening() as (at, _),
         closing(socket.create_connection((at.host, at.port), timeout=20)) as one,
