@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -68,6 +70,23 @@ def job(tmp_path: Path) -> Iterator[Job]:
 def wait(tmp_path: Path, *arguments: str) -> Result:
     config = str(tmp_path / "kraftgate.yaml")
     return CliRunner().invoke(main, ["wait", "--config", config, *arguments])
+
+
+@pytest.mark.slow
+def test_a_condition_that_polls_nothing_needs_no_client_of_kafka(tmp_path: Path, job: Job) -> None:
+    job.write(DONE)
+    code = (
+        "import sys; from orchestrator.cli.program import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        "print([m for m in ('pyspark', 'kafka', 'kio', 'kazoo.client') if m in sys.modules])"
+    )
+    config = ("--config", str(tmp_path / "kraftgate.yaml"))
+    done = subprocess.run(
+        [sys.executable, "-c", code, "wait", *config, "--condition", "finalized"],
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.stdout.splitlines()[-1:] == ["[]"], done.stderr
 
 
 def test_what_holds_ends_with_0(tmp_path: Path, job: Job) -> None:
