@@ -21,8 +21,11 @@ from migration.assessment.conditions import (
     judge_all,
     parse,
 )
-from migration.assessment.conditions.authority import is_zookeeper_authoritative, zookeeper_of
-from migration.assessment.data_source import SOURCE_WORDS
+from migration.assessment.conditions.authority import (
+    is_zookeeper_authoritative,
+    reasons_not_known,
+    zookeeper_of,
+)
 from migration.image.summary import BrokerSummary
 from migration.values.durations import duration_text
 from migration.values.evidence import capitalized
@@ -66,8 +69,7 @@ _HAND_OVER: Final = "an operator to do its step by hand; to hand the step to its
 _POLL_GATE: Final = (
     "a poll of the sources of its gate, to know whether the gate holds before the step"
 )
-_LOG_WORDS: Final = f"{SOURCE_WORDS[DataSource.METADATA_LOG]}: "
-"""How a condition begins the reason that the metadata log is not current."""
+_END_WITH_CONTROLLERS: Final = frozenset({DataSource.METADATA_LOG, DataSource.JMX})
 How = Literal["opened", "already"]
 
 
@@ -550,20 +552,25 @@ class Executor:
         """Return the guards of a step, without those that it has made unknown itself.
 
         A step that stops the controllers ends the metadata log. Half done, it must be possible to
-        repeat it, although what only the log shows is unknown from then on. What ZooKeeper shows
-        must be known: the next step needs it, too.
+        repeat it, although what only the log shows is unknown from then on. All other data must be
+        known: the next step needs it, too.
         """
-        guards = self._bound(at.instance, "needs")
+        guards, view = self._bound(at.instance, "needs"), at.view
         begun = was_begun(at.state) and stops_controllers(at.instance.checkpoint)
-        lacking = at.view.not_current.keys()
-        if not begun or DataSource.METADATA_LOG not in lacking or DataSource.ZOOKEEPER in lacking:
+        seen = zookeeper_of(view)
+        unread = seen is None or seen.unreadable or view.summary.content.unreadable
+        if not begun or DataSource.METADATA_LOG not in view.not_current or unread:
             return guards
-        found = zip(guards, judge_all(guards, at.view), strict=True)
+
+        (log,) = reasons_not_known(view, [DataSource.METADATA_LOG])
+
+        def is_of_the_log(guard: Condition, now: Finding) -> bool:
+            is_unknown = now.verdict is Verdict.UNKNOWN and log in now.reason
+            return is_unknown and not reasons_not_known(view, guard.needs - _END_WITH_CONTROLLERS)
+
+        found = zip(guards, judge_all(guards, view), strict=True)
         return [
-            guard
-            for guard, now in found
-            if guard.name != SOAK
-            and not (now.verdict is Verdict.UNKNOWN and _LOG_WORDS in now.reason)
+            guard for guard, now in found if guard.name != SOAK and not is_of_the_log(guard, now)
         ]
 
     def _is_open(self, at: _Tick) -> bool:

@@ -20,6 +20,7 @@ from migration.comparison.result import Compared
 from migration.image.summary import Mode, Phase
 from migration.observed.source_status import SourceStatus
 from migration.observed.znode_codec import MigrationZnode, ZkController
+from migration.observed.znodes import MIGRATION
 from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.state import Stage
@@ -43,6 +44,7 @@ class Attempt(Night):
         refused: number of those that do not run, on a host that runs.
         silent: number of those whose host does not answer.
         listed: the brokers in /brokers/ids.
+        lacks: data that is unknown and that does not end with the controllers; "": none.
     """
 
     offset: int | None = 283
@@ -52,13 +54,15 @@ class Attempt(Night):
     silent = 0
     listed: tuple[int, ...] = (1, 2)
     differs = False
-    is_blind = False
+    lacks = ""
 
     def view(self) -> View:
         leads = self.answering > 1
         log = {} if leads else {DataSource.METADATA_LOG: "no controller leads"}
-        if self.is_blind:
+        if self.lacks == "session":
             log[DataSource.ZOOKEEPER] = "the session is lost"
+        if self.lacks == "disks":
+            log[DataSource.LOG_DIRS] = "no answer"
         migration = self.offset and MigrationZnode(
             offset=self.offset,
             controller_id=3000,
@@ -77,12 +81,16 @@ class Attempt(Night):
             brokers=zk_brokers(*self.listed, since_ms=_OLD_MS),
             ever=frozenset({1, 2}),
             partitions=32,
+            unreadable={MIGRATION: "no JSON"} if self.lacks == MIGRATION else {},
         )
         summary = replace(
             cluster(self.phase, *self.brokers),
             zookeeper=seen,
             content=Compared(
-                at_ms=self.now_ms, compared=40, lasting={"isr_differs": 3} if self.differs else {}
+                at_ms=self.now_ms,
+                compared=40,
+                lasting={"isr_differs": 3} if self.differs else {},
+                unreadable=int(self.lacks == "znode"),
             ),
             disks=all_disks(
                 *(
@@ -231,15 +239,18 @@ def test_a_stop_is_not_repeated_while_zookeeper_is_known_to_differ(attempt: Atte
     assert len(attempt.outside.started) == 1
 
 
-def test_a_stop_is_not_repeated_while_zookeeper_is_unknown(attempt: Attempt) -> None:
+@pytest.mark.parametrize("lacks", ["session", MIGRATION, "znode", "disks"])
+def test_a_stop_is_not_repeated_while_other_data_than_the_log_is_unknown(
+    attempt: Attempt, lacks: str
+) -> None:
     stopping(attempt)
     if attempt.by_hand:
         return
     attempt.stop(2)
-    attempt.is_blind = True
+    attempt.lacks = lacks
     attempt.repeat("back-controllers")
     assert len(attempt.outside.started) == 1
-    attempt.is_blind = False
+    attempt.lacks = ""
     attempt.settle()
     assert len(attempt.outside.started) == 2
 
