@@ -21,6 +21,7 @@ from migration.metadata.replica_state import ReplicaState
 from migration.observed.probed import TopicPartition
 from migration.what_if import if_directory_fails
 from orchestrator.output.manual import topics
+from orchestrator.runbook.load import load, shipped
 from tests.migration.assessment.conditions.views import view
 from tests.migration.assessment.hazards.test_hazards import NOW, broker, cluster, counts
 from tests.migration.what_if.situations import assigned, part, pending, situation
@@ -173,6 +174,18 @@ def test_no_page_forbids_a_restart_that_no_hazard_forbids() -> None:
         for sentence in re.split(r"(?<=[.:]) (?=[A-Z*])", words(path.read_text("utf-8"))):
             if NO_RESTART.search(sentence):
                 assert "kraftgate hazards" in sentence or "controller" in sentence, sentence
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_the_page_of_a_violated_checkpoint_names_each_that_a_runbook_says_to_skip(
+    name: str,
+) -> None:
+    book = load(name).runbook
+    checkpoints = [*book.checkpoints, *(one for path in book.rollbacks for one in path.checkpoints)]
+    page = page_text("KraftgateCheckpointViolated")
+    for each in checkpoints:
+        if "skip this checkpoint" in words(each.explain or "").lower():
+            assert f"the checkpoint {each.id}" in page
 
 
 MODES: Final = (Mode.ZOOKEEPER, Mode.MIGRATING, Mode.KRAFT)
