@@ -78,7 +78,8 @@ def _reason(body: Body) -> str:
 def _events(one: ClusterRead) -> Iterator[tuple[int, Happening]]:
     for at_ms, event in timed(event for _, event in one.events):
         happening = Happening(
-            at=event.moment_ms,
+            # Of a record without a time, the moment at which Kraftgate read it says nothing.
+            at=None if event.offset is not None and event.timestamp_ms is None else event.moment_ms,
             lane=_LANES[event.source],
             kind=event.kind,
             text=sentence(event),

@@ -1,6 +1,7 @@
 """The report of one window: each figure is one that the window was made with."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -188,6 +189,16 @@ def test_the_timeline_keeps_the_order_of_a_source(tmp_path: Path) -> None:
     made.store()
     happened = report_of(made).clusters[0].happened
     assert [each.kind for each in happened] == ["zk_controller_gone", "zk_controller_changed"]
+
+
+def test_a_record_without_a_time_has_none_in_the_timeline(tmp_path: Path) -> None:
+    """Only a snapshot shows this election: when it was read says nothing about it."""
+    made = Made(tmp_path)
+    made.tell("unclean_election", 155, offset=500, topic="t", partition=0, leader=2, isr=[1])
+    made.events[-1] = replace(made.events[-1], timestamp_ms=None)
+    made.store()
+    (elected,) = report_of(made).clusters[0].happened
+    assert (elected.kind, elected.at) == ("unclean_election", None)
 
 
 def test_everything_stands_on_one_axis(told: ClusterReport) -> None:
