@@ -10,6 +10,7 @@ import atexit
 import hashlib
 import logging
 import os
+import queue
 import resource
 import shutil
 import signal
@@ -214,10 +215,28 @@ def session(
         spark = _start(log, java_options, deployment)
         _ask_for_token(spark)
         _look_up_nothing(spark)
+        gateway: Any = spark.sparkContext._gateway  # noqa: SLF001  # PySpark has no public handle
+        drop_in_background(gateway._gateway_client)  # noqa: SLF001  # nor Py4J
         spark.sparkContext.environment.clear()
         threading.Thread(target=_start_reflection, args=[spark], daemon=True).start()
     spark.dataSource.register(KraftgateDataSource)
     return spark
+
+
+def drop_in_background(client: Any) -> None:  # noqa: ANN401  # Py4J has no types
+    """Let a thread of its own report to the JVM which of its objects this process has dropped.
+
+    Python's collector runs in any thread. That thread would wait for a JVM that is frozen, without
+    a limit, be it the one that serves the metrics or the one that would kill the JVM.
+    """
+    report, dropped = client.garbage_collect_object, queue.SimpleQueue[str]()
+    client.garbage_collect_object = dropped.put
+
+    def report_all() -> None:
+        while True:
+            report(dropped.get())
+
+    threading.Thread(target=report_all, name="spark-dropped", daemon=True).start()
 
 
 def prepare_workers(spark: SparkSession) -> None:

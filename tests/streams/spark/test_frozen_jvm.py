@@ -3,19 +3,23 @@
 The query is a mock: its question waits for that process, as one to the JVM does.
 """
 
+import gc
 import subprocess
 import sys
+import threading
 from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from py4j.java_gateway import JavaObject
 from pyspark import SparkContext
 from pyspark.sql.streaming.query import StreamingQuery
 
 from streams.spark import query
 from streams.spark.query import Job, JobFailed
+from streams.spark.session import drop_in_background
 
 
 class _Query:
@@ -45,3 +49,33 @@ def test_a_jvm_that_does_not_answer_is_killed_and_ends_the_run(
         with pytest.raises(JobFailed, match="JVM ended or does not answer"):
             job.poll()
         job.stop()
+
+
+class _FrozenClient:
+    """Py4J's client of a JVM that does not answer until `thaws`."""
+
+    address, port, is_connected = "127.0.0.1", 1, True
+    gateway_property = SimpleNamespace(auto_field=False, enable_memory_management=True, pool={})
+    converters = ()
+
+    def __init__(self) -> None:
+        self.thaws, self.reported = threading.Event(), threading.Event()
+
+    def garbage_collect_object(self, target_id: str) -> None:
+        assert target_id == "o7"
+        self.thaws.wait()
+        self.reported.set()
+
+
+def test_no_thread_that_collects_garbage_waits_for_the_jvm() -> None:
+    client = _FrozenClient()
+    drop_in_background(client)
+    dropped = JavaObject("o7", client)
+    dropped.method  # noqa: B018  # in a cycle with its method, only the collector frees it
+    del dropped
+    collects = threading.Thread(target=gc.collect, daemon=True)
+    collects.start()
+    collects.join(60)
+    assert not collects.is_alive()
+    client.thaws.set()
+    assert client.reported.wait(60)
