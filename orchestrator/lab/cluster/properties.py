@@ -4,6 +4,8 @@ A broker's three files differ only where the migration requires it, so that an o
 them.
 """
 
+import re
+import struct
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -101,14 +103,21 @@ def controller_properties(layout: Layout, member: Member, mode: Mode) -> dict[st
 
 
 def render(properties: Mapping[str, str]) -> str:
-    """Return the text of a Java properties file; backslashes are escaped."""
+    """Return the text of a Java properties file, which is ASCII (java.util.Properties)."""
     text = "".join(f"{key}={value}\n" for key, value in properties.items())
-    return text.replace("\\", "\\\\")
+    escaped = text.replace("\\", "\\\\")
+    return re.sub(r"[^\x00-\x7f]", lambda found: _units(found[0]), escaped)
+
+
+def _units(character: str) -> str:
+    """Return a character as Java's escapes: one for each of its UTF-16 units."""
+    units = struct.iter_unpack(">H", character.encode("utf-16-be"))
+    return "".join(f"\\u{unit:04x}" for (unit,) in units)
 
 
 def write(path: Path, properties: Mapping[str, str]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(render(properties), "utf-8")
+    path.write_text(render(properties), "ascii")
     return path
 
 

@@ -103,6 +103,7 @@ def test_each_zookeeper_of_several_names_all_and_listens_for_itself(tmp_path: Pa
 
 def test_rendered_text_is_a_properties_file() -> None:
     assert properties.render({"a": "1", "b": "c\\d"}) == "a=1\nb=c\\\\d\n"
+    assert properties.render({"a": "é\N{GRINNING FACE}"}) == "a=\\u00e9\\ud83d\\ude00\n"
 
 
 def test_who_is_not_in_the_lab_is_told_who_is(layout: Layout) -> None:
