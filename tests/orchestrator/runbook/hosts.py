@@ -36,6 +36,7 @@ case "$*" in
 "show --property=LoadState --value $unit") cat "$state.load" ;;
 "show --property=RefuseManualStart --value $unit") cat "$state.held" ;;
 "show --property=User --value $unit") cat "$state.user" ;;
+"show --property=Group --value $unit") cat "$state.group" 2>/dev/null || echo ;;
 "enable --quiet $unit") ;;
 *) echo "systemctl: what is '$*'?" >&2; exit 9 ;;
 esac

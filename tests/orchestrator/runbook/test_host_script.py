@@ -1,7 +1,9 @@
 """kraftgate-node, the example's script on a host: what it does, does not repeat, and refuses."""
 
+import grp
 import json
 import os
+import pwd
 import shutil
 import subprocess
 import sys
@@ -78,6 +80,7 @@ REFUSED = {
     "a unit that is masked": "kafka has LoadState=masked: systemd cannot start it",
     "no such unit": "kafka has LoadState=not-found: systemd cannot start it",
     "no such user": "kafka runs as 'kafkaa', and there is no such user",
+    "no such group": "kafka has Group=kafkaa, and there is no such group",
 }
 
 
@@ -87,6 +90,7 @@ SHOWN = {
     "a unit that is masked": ("load", "masked"),
     "no such unit": ("load", "not-found"),
     "no such user": ("user", "kafkaa"),
+    "no such group": ("group", "kafkaa"),
 }
 """What systemd shows of the unit."""
 
@@ -165,6 +169,23 @@ def test_what_kafka_itself_cannot_use_is_refused(unprivileged: tuple[Host, str],
         assert done.returncode == 1
         assert f"refused: {why.format(data=there.root / 'data', user=user)}" in done.stderr
     assert there.calls() == []
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can change the owner of a file")
+def test_the_group_of_the_unit_is_kafka_s_group(unprivileged: tuple[Host, str]) -> None:
+    """systemd starts it with this group instead of the user's own."""
+    there, user = unprivileged
+    own, other = grp.getgrgid(pwd.getpwnam(user).pw_gid).gr_name, grp.getgrnam("daemon").gr_name
+    meta = there.root / "data" / "d1" / "meta.properties"
+    meta.chmod(0o640)
+    for group, owner in ((own, other), (other, own)):
+        (there.root / "units.group").write_text(f"{group}\n", "utf-8")
+        shutil.chown(meta, "root", group)
+        assert there.node("check", "switch", "broker", "1", "kraft").returncode == 0
+        shutil.chown(meta, "root", owner)
+        done = there.node("check", "switch", "broker", "1", "kraft")
+        assert done.returncode == 1
+        assert f"has no meta.properties that {user} can read" in done.stderr
 
 
 def test_without_a_user_in_the_unit_the_configured_one_runs_kafka(
