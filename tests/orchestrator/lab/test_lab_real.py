@@ -15,7 +15,9 @@ from pathlib import Path
 import psutil
 import pytest
 import yaml
+from click.testing import CliRunner, Result
 
+from orchestrator.cli.lab import lab as commands
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.errors import LabError, NoSuchIdError, WrongStateError
 from tests.orchestrator.lab.conftest import wait_dead
@@ -60,7 +62,7 @@ def test_no_process_outlives_the_command(tmp_path: Path, ending: signal.Signals,
     try:
         wait_ready(holder, tmp_path / "start.log")
         assert yaml.safe_load((home / "kraftgate.yaml").read_text())["cluster"]["name"] == "lab"
-        assert run(home, "freeze", "broker-1").returncode == 0
+        assert run(home, "freeze", "broker-1").exit_code == 0
         status = json.loads(run(home, "status", "--json").stdout)
         states = {process["name"]: process["state"] for process in status["processes"]}
         assert states == {
@@ -74,17 +76,12 @@ def test_no_process_outlives_the_command(tmp_path: Path, ending: signal.Signals,
         holder.send_signal(ending)
         assert holder.wait(180) == code
     wait_dead(members)
-    assert run(home, "status").returncode == 1
+    assert run(home, "status").exit_code == 1
 
 
-def run(home: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [*_KRAFTGATE_LAB, *arguments, "--home", str(home)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+def run(home: Path, *arguments: str) -> Result:
+    """Send a command to the lab, which is another process."""
+    return CliRunner().invoke(commands, [*arguments, "--home", str(home)])
 
 
 def wait_ready(holder: "subprocess.Popen[bytes]", log: Path) -> None:

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -164,13 +165,9 @@ def test_each_of_kafkas_tools_has_the_options_that_pages_give_it(script: str) ->
     """Asked of the tool's own help, in the lab's Kafka."""
     used = every(script)
     assert used, "no page names it"
-    printed = help_of(TOOLS[script])
+    commands = {()} | {subcommand(words) for words in used}
+    printed = "".join(help_of(TOOLS[script], *each) for each in sorted(commands))
     assert "Could not find or load main class" not in printed
-    for words in used:
-        if len(words) > 3 and words[3] == "describe":
-            printed += help_of(TOOLS[script], *words[1:4])
-        elif "unregister" in words:
-            printed += help_of(TOOLS[script], "unregister")
     options = {word for words in used for word in words if word.startswith("--")}
     assert {each for each in options if each not in printed} == set()
 
@@ -181,12 +178,25 @@ def test_the_shell_of_zookeeper_is_given_words_that_it_knows() -> None:
         assert next(each for each in rest if each != "-s").startswith("/")
 
 
+def subcommand(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The beginning of a tool's command whose help has further options; usually nothing."""
+    if len(words) > 3 and words[3] == "describe":
+        return words[1:4]
+    return ("unregister",) if "unregister" in words else ()
+
+
+@cache
+def tool() -> tuple[str, ...]:
+    """What runs a class of Kafka; Java is asked and the jars are verified once."""
+    java = find_java()
+    quick = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *sharing(java))
+    return (java, *quick, "-cp", ensure_jars().classpath)
+
+
 def help_of(main_class: str, *arguments: str) -> str:
     """What the tool prints when it is asked for help; some end with 1 then."""
-    java = find_java()
-    quick = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *sharing(java)]
     done = subprocess.run(
-        [java, *quick, "-cp", ensure_jars().classpath, main_class, *arguments, "--help"],
+        [*tool(), main_class, *arguments, "--help"],
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
