@@ -1,6 +1,6 @@
 """A whole window on a real cluster: all faults, a rollback to ZooKeeper, then KRaft.
 
-Three brokers with three directories each, three controllers; a producer and a consumer run all the
+Two brokers with three directories each, three controllers; a producer and a consumer run all the
 time. The first execution meets every fault and is rolled back from its last reversible checkpoint;
 the second takes the same cluster to finalized KRaft. The configuration is what `kraftgate init`
 wrote; Kraftgate runs in a terminal, and a newcomer who reads only its headline decides about each
@@ -46,10 +46,10 @@ HANGS = "1m"
 
 @pytest.fixture
 def lab() -> Iterator[Lab]:
-    with Lab(LabSpec(brokers=3, directories=3, controllers=3)) as lab:
+    with Lab(LabSpec(brokers=2, directories=3, controllers=3)) as lab:
         lab.start_zookeeper()
         lab.start_brokers()
-        lab.create_topic("orders", PARTITIONS, 3, config={"min.insync.replicas": "2"})
+        lab.create_topic("orders", PARTITIONS, 2)
         yield lab
 
 
@@ -70,7 +70,7 @@ def test_all_faults(lab: Lab, window: Window) -> None:
         _zookeeper_is_down_for_a_minute(lab, window)
         _the_active_controller_is_killed(lab, window)
         _kraftgate_is_killed_during_a_hook(lab, window)
-        window.fault("kraft-broker 3", "freeze")
+        window.fault("kraft-broker 2", "freeze")
         _a_directory_fails_before_a_restart(lab, window)
         _a_broker_freezes_after_its_registration(lab, window)
         _an_operator_restarts_one_out_of_order(lab, window)
@@ -98,7 +98,7 @@ def _the_plan_names_everything(lab: Lab, window: Window) -> None:
 def _a_step_that_was_shown_is_handed_to_its_hook(window: Window) -> None:
     """Set up the first faults before this: from here the execution continues unattended."""
     window.fault("migrate-broker 2", "fail")
-    window.fault("migrate-broker 3", "hang")
+    window.fault("migrate-broker 1", "hang")
     window.start_by_hand()
     window.wait_at("controllers", Stage.SHOWN)
     assert "without --execute" in window.ask(*HAND_OVER).stderr
@@ -136,7 +136,7 @@ def _hooks_that_fail(lab: Lab, window: Window) -> None:
     assert "hush-hush-123" not in str(ended)
     _follow(lab, window, lambda walk: walk.passed("brokers-migration[2]"))
     window.screen.resize(*SMALL)
-    window.wait_at("brokers-migration[3]", Stage.ASKS)
+    window.wait_at("brokers-migration[1]", Stage.ASKS)
     assert "did not end in time" in window.kinds("step_ended")[-1]["how"]
     _follow(lab, window, lambda walk: walk.passed("brokers-migration"))
     decided = [each["decision"] for each in window.kinds("step_decided")]
@@ -236,11 +236,11 @@ def _a_directory_fails_before_a_restart(lab: Lab, window: Window) -> None:
 def _a_broker_freezes_after_its_registration(lab: Lab, window: Window) -> None:
     """Its hook reports success; the gate sees the broker."""
     window.wait_true(
-        lambda: any(each.startswith("broker_unfenced(3)") for each in window.holds()),
+        lambda: any(each.startswith("broker_unfenced(2)") for each in window.holds()),
         "the gate to hold for the frozen broker",
     )
-    lab.thaw("broker-3")
-    window.wait_at("brokers-kraft[3]", Stage.PASSED)
+    lab.thaw("broker-2")
+    window.wait_at("brokers-kraft[2]", Stage.PASSED)
 
 
 def _an_operator_restarts_one_out_of_order(lab: Lab, window: Window) -> None:
