@@ -1,7 +1,7 @@
 """A whole window on a real cluster: all faults, a rollback to ZooKeeper, then KRaft.
 
-Three brokers with three directories each, three controllers; a producer and a consumer run all the
-time. The first execution meets every fault and is rolled back from its last reversible checkpoint;
+Two brokers with three directories each, three controllers; a producer and a consumer run all the
+time. The first execution meets most faults and is rolled back from its last reversible checkpoint;
 the second takes the same cluster to finalized KRaft. The configuration is what `kraftgate init`
 wrote; Kraftgate runs in a terminal, and a newcomer who reads only its headline decides about each
 failed step and replaces a failed disk. The whole second execution is theirs: every action from its
@@ -35,21 +35,21 @@ from tests.system.execution.traffic import Traffic
 from tests.system.execution.window import SMALL, WIDE, Window
 from tests.system.newcomer import Headline, Newcomer, perform
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=10)]
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=7.5)]
 
 PARTITIONS = 12
 ZOOKEEPER_DOWN_S = 60.0
 """What the issue asks for: no event ends it."""
-HANGS = "1m"
-"""The time after which the hook that hangs is killed; the other brokers start in it."""
+HANGS = "30s"
+"""The time after which the hook that hangs is killed; ZooKeeper ends in it, also if it is busy."""
 
 
 @pytest.fixture
 def lab() -> Iterator[Lab]:
-    with Lab(LabSpec(brokers=3, directories=3, controllers=3)) as lab:
+    with Lab(LabSpec(brokers=2, directories=3, controllers=3)) as lab:
         lab.start_zookeeper()
         lab.start_brokers()
-        lab.create_topic("orders", PARTITIONS, 3, config={"min.insync.replicas": "2"})
+        lab.create_topic("orders", PARTITIONS, 2)
         yield lab
 
 
@@ -66,14 +66,13 @@ def test_all_faults(lab: Lab, window: Window) -> None:
         _the_plan_names_everything(lab, window)
         _a_step_that_was_shown_is_handed_to_its_hook(window)
         _a_second_orchestrator_is_refused(window)
-        _hooks_that_fail(lab, window)
+        _a_hook_fails(lab, window)
         _zookeeper_is_down_for_a_minute(lab, window)
         _the_active_controller_is_killed(lab, window)
         _kraftgate_is_killed_during_a_hook(lab, window)
-        window.fault("kraft-broker 3", "freeze")
+        window.fault("kraft-broker 2", "freeze")
         _a_directory_fails_before_a_restart(lab, window)
         _a_broker_freezes_after_its_registration(lab, window)
-        _an_operator_restarts_one_out_of_order(lab, window)
         _back_to_zookeeper(lab, window)
         _through_to_kraft(lab, window)
         acknowledged, consumed = traffic.finish()
@@ -96,14 +95,12 @@ def _the_plan_names_everything(lab: Lab, window: Window) -> None:
 
 
 def _a_step_that_was_shown_is_handed_to_its_hook(window: Window) -> None:
-    """Set up the first faults before this: from here the execution continues unattended."""
+    """Set up the first fault before this: from here the execution continues unattended."""
     window.fault("migrate-broker 2", "fail")
-    window.fault("migrate-broker 3", "hang")
     window.start_by_hand()
     window.wait_at("controllers", Stage.SHOWN)
     assert "without --execute" in window.ask(*HAND_OVER).stderr
     assert window.interrupt() == 0
-    window.limit("enter-migration", HANGS)
     window.start_in_terminal(*WIDE)
     window.wait_true(lambda: any("--execute" in e for e in window.holds()), "the way to hooks")
     assert not window.kinds("step_started")
@@ -127,7 +124,7 @@ def _a_second_orchestrator_is_refused(window: Window) -> None:
     assert f"process {window.pid}" in done.stderr
 
 
-def _hooks_that_fail(lab: Lab, window: Window) -> None:
+def _a_hook_fails(lab: Lab, window: Window) -> None:
     """Broker 1 started first, is ZooKeeper's controller, and is processed last."""
     window.wait_at("brokers-migration[2]", Stage.ASKS)
     window.wait_true(lambda: "KraftgateStepNeedsDecision" in _alerts(window), "the alert")
@@ -136,11 +133,9 @@ def _hooks_that_fail(lab: Lab, window: Window) -> None:
     assert "hush-hush-123" not in str(ended)
     _follow(lab, window, lambda walk: walk.passed("brokers-migration[2]"))
     window.screen.resize(*SMALL)
-    window.wait_at("brokers-migration[3]", Stage.ASKS)
-    assert "did not end in time" in window.kinds("step_ended")[-1]["how"]
     _follow(lab, window, lambda walk: walk.passed("brokers-migration"))
     decided = [each["decision"] for each in window.kinds("step_decided")]
-    assert decided[:3] == ["execute", "repeat", "repeat"]
+    assert decided[:2] == ["execute", "repeat"]
 
 
 def _follow(lab: Lab, window: Window, holds: Callable[[ExecutionState], bool]) -> list[Headline]:
@@ -194,7 +189,7 @@ def _kraftgate_is_killed_during_a_hook(lab: Lab, window: Window) -> None:
     (step,) = _recorded_steps(lab)
     assert step.checkpoint == "brokers-kraft[1]"
     window.say("pause", "--reason", "a disk of broker 2")  # nobody walks: it is read afterwards
-    window.limit("enter-migration", "5m")
+    window.limit("decommission-zookeeper", HANGS)
     window.start_in_terminal(*SMALL)
     window.wait_walk(
         lambda walk: walk.checkpoint("brokers-kraft[1]").stage is Stage.PASSED,
@@ -236,20 +231,11 @@ def _a_directory_fails_before_a_restart(lab: Lab, window: Window) -> None:
 def _a_broker_freezes_after_its_registration(lab: Lab, window: Window) -> None:
     """Its hook reports success; the gate sees the broker."""
     window.wait_true(
-        lambda: any(each.startswith("broker_unfenced(3)") for each in window.holds()),
+        lambda: any(each.startswith("broker_unfenced(2)") for each in window.holds()),
         "the gate to hold for the frozen broker",
     )
-    lab.thaw("broker-3")
-    window.wait_at("brokers-kraft[3]", Stage.PASSED)
-
-
-def _an_operator_restarts_one_out_of_order(lab: Lab, window: Window) -> None:
+    lab.thaw("broker-2")
     window.wait_walk(lambda walk: walk.passed("brokers-kraft"), "all brokers in KRaft mode")
-    lab.restart("broker-1")
-    window.wait_walk(
-        lambda walk: any("broker 1 registered again" in text for _, text in walk.unexpected),
-        "the restart to be named",
-    )
 
 
 def _back_to_zookeeper(lab: Lab, window: Window) -> None:
@@ -302,7 +288,10 @@ HELD_S_MAX = 60.0
 
 
 def _through_to_kraft(lab: Lab, window: Window) -> None:
-    """A hook fails; while its step waits for a decision, so does a directory of another broker."""
+    """A hook fails; while its step waits for a decision, so does a directory of another broker.
+
+    Broker 1 is restarted for its new disk out of order, and the last hook hangs.
+    """
     window.fault("kraft-broker 2", "fail")
     window.say("begin", "--reason", "the second attempt")
     assert window.walk_now().execute
@@ -321,8 +310,15 @@ def _through_to_kraft(lab: Lab, window: Window) -> None:
     assert any(
         "decide 'brokers-kraft[2]'" in command for each in asked for command in each.commands
     )
+    named = "broker 1 registered again in kraft mode"
+    assert any(named in text for _, text in window.walk_now().unexpected)
     _zookeeper_is_not_stopped_unasked(lab, window)
+    window.fault("stop zookeeper", "hang")
+    asked += _follow(lab, window, lambda walk: is_at(walk, "zookeeper-off", Stage.ASKS))
+    assert "did not end in time" in window.kinds("step_ended")[-1]["how"]
+    assert lab.is_alive("zookeeper")
     asked += _follow(lab, window, lambda walk: walk.outcome == "completed")
+    assert any("decide zookeeper-off" in each.commands[0] for each in asked if each.answers)
     approvals = [each for each in asked if each.text.startswith("Approve: ")]
     assert len(approvals) == len(APPROVERS) + 1
     summary = window.summary()
