@@ -7,25 +7,40 @@ broker's AssignReplicasToDirs requests are held back on their way; everything el
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from migration.assessment.hazards import HazardKind
+from migration.assessment.currency import CURRENT
+from migration.assessment.hazards import HazardKind, hazards
 from migration.image.summary import BrokerSummary, Phase
+from migration.metadata.events import Source
 from migration.metadata.replica_state import ReplicaState
+from migration.observed.facts import DisksSeen
+from migration.observed.log_dirs import FAILURE_TIMEOUT, STORAGE_ERROR, DisksImage, observe
 from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.errors import ProcessDiedError, RequestRefusedError, WrongStateError
+from streams.log_dirs.memory import Memory
+from streams.log_dirs.poll import LogDirsConfig
+from streams.log_dirs.poller import LogDirsPoller
+from streams.net.endpoint import Endpoint
+from streams.net.listener import Listener
+from tests.streams.log_dirs.journal import Facts, now_ms
 from tests.support.cli import Done, kraftgate
 from tests.support.held_requests import ASSIGN_REPLICAS_TO_DIRS, HeldRequests
 from tests.support.lab_steps import alter_broker, unregister, wait_directory_noticed, watermarks
+from tests.support.pipeline import Run
 from tests.support.renamed_cluster import RenamedCluster, another_id
 from tests.system.asking import (
     active,
     all_active,
     asked,
     directory_id,
+    free,
     of,
     offline_alerts,
     on_disk,
@@ -33,7 +48,7 @@ from tests.system.asking import (
 )
 from tests.system.killing import CLUSTER, Killed
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=3)]
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=4.5)]
 
 OLD = [[1], [1], [1], [1], [2], [2], [2], [2]]
 """Partitions of one replica: Kafka spreads those of a broker over its two directories."""
@@ -42,6 +57,8 @@ RECORDS = 10
 UNASKED = "unasked"
 MOVED = 4000
 """Records of 1000 bytes: four batches of a fetch."""
+TIMEOUT_MS = 8000
+AT = r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\]"
 
 
 @pytest.fixture
@@ -102,7 +119,7 @@ def run(lab: Lab, tmp_path: Path) -> Iterator[Killed]:
 
 
 def test_directories_that_fail_at_the_wrong_moment(
-    lab: Lab, run: Killed, assignments: HeldRequests
+    lab: Lab, run: Killed, assignments: HeldRequests, tmp_path: Path
 ) -> None:
     """KIP-858, "Test plan": failures of log directories in KRaft mode; KIP-113, "Test Plan"."""
     run.wait_for(lambda now: now.disks is not None and len(now.disks.brokers) == 2)
@@ -123,6 +140,7 @@ def test_directories_that_fail_at_the_wrong_moment(
     _its_broker_leaves_for_good(lab, run)
     assert run.interrupt() == 0
     assert not run.leftovers()
+    _its_controller_does_not_hear_of_one(lab, tmp_path)
 
 
 def _one_is_left_under_zookeeper(lab: Lab, run: Killed) -> None:
@@ -130,9 +148,17 @@ def _one_is_left_under_zookeeper(lab: Lab, run: Killed) -> None:
     run.wait_for(
         lambda now: now.zookeeper is not None and len(now.zookeeper.brokers) == 2, cluster=UNASKED
     )
+    path = str(lab.directory(2, 1))
     lab.fail_directory(2, 1)
-    run.wait_for_event(of("log_dir_offline", 2, path=str(lab.directory(2, 1))))
+    # The notification lives for some milliseconds: it is read, or counted.
+    event = run.wait_for_event(
+        lambda event: event.kind in ("log_dir_failure_notified", "notifications_missed")
+    )
+    assert event.source is Source.ZOOKEEPER
+    assert event.fields.get("count", 1) == 1
+    run.wait_for_event(of("log_dir_offline", 2, path=path))
     assert wait_directory_noticed(lab, 2, 1)
+    assert asked(run, 2, 5)["blocked"]
     left = active(run, HazardKind.ONE_DIRECTORY_LEFT, 2)
     assert str(lab.directory(2, 0)) in left["text"]
     run.wait_for(lambda _: bool(offline_alerts(run, UNASKED)))
@@ -142,9 +168,11 @@ def _one_is_left_under_zookeeper(lab: Lab, run: Killed) -> None:
     assert not alert.labels.keys() & {"log_dir", "directory"}
     lab.stop("broker-2")
     lab.heal_directory(2, 1)
+    run.wait_for_event(of("log_dir_online", 2, path=path))
     lab.start("broker-2")
     run.wait_for_event(of("disks_answer_again", 2))
     all_active(run, 2)
+    free(run, "--before", "restart", "--broker", "2")
     if "broker" in alert.labels:
         run.wait_for(lambda _: not offline_alerts(run, UNASKED))
 
@@ -263,8 +291,6 @@ def _somebody_deletes_a_file(lab: Lab, run: Killed) -> None:
         lab.start("broker-2")
     is_told()
     file.write_bytes(content)
-    lab.start("broker-2")
-    lab.wait_in_sync()
     all_active(run, 2)
 
 
@@ -273,7 +299,6 @@ def _somebody_edits_the_ids(lab: Lab, run: Killed, assignments: HeldRequests) ->
     folders = [lab.directory(2, index) for index in (0, 1)]
     own = [directory_id(each) for each in folders]
     inside = on_disk(lab, 2, 1, "old")
-    lab.stop("broker-2")
     write_directory_id(folders[1], own[0])
     twice = active(run, HazardKind.DIRECTORY_IDS, 2)
     assert twice["blocks"] == "restart"
@@ -302,6 +327,8 @@ def _somebody_edits_the_ids(lab: Lab, run: Killed, assignments: HeldRequests) ->
     assert leaders(lab, "old", inside) == {-1}
     all_active(run, 2)
 
+    own_timeout = {FAILURE_TIMEOUT: str(TIMEOUT_MS)}
+    lab.spec = replace(lab.spec, broker_properties={**lab.spec.broker_properties, **own_timeout})
     lab.restart(2)
     lab.wait_in_sync()
     for partition in inside:
@@ -367,6 +394,41 @@ def _its_broker_leaves_for_good(lab: Lab, run: Killed) -> None:
     waited(run, "log_dirs_online")
     run.wait_for(lambda _: not offline_alerts(run, CLUSTER) + offline_alerts(run, UNASKED))
     asked(run, 1, 4)
+
+
+def _its_controller_does_not_hear_of_one(lab: Lab, folder: Path) -> None:
+    """KIP-858, "Handling log directory failures": log.dir.failure.timeout.ms.
+
+    The broker shuts down after the time that it describes.
+    """
+    facts = Facts()
+    config = LogDirsConfig(listener=Listener(Endpoint.parse_list(lab.broker(2).address)))
+    controller = f"controller-{lab.active_controller()}"
+    with (
+        closing(Memory(folder / "disks.db")) as memory,
+        LogDirsPoller(config, memory, facts.append, now_ms),
+    ):
+        facts.wait(DisksSeen, lambda each: each.broker == 2)
+        lab.freeze(controller)
+        lab.fail_directory(2, 1)
+        seen = facts.wait(DisksSeen, lambda each: STORAGE_ERROR in errors(each))
+    noticed = lab.wait_for_log("broker-2", rf"{AT} WARN .*Stopping serving replicas in dir")
+    ended = lab.wait_for_log("broker-2", rf"{AT} ERROR .*couldn't communicate offline log dir")
+    log = Run().follow(lab.metadata_log_dir(controller), 1 << 20)
+    assert epoch_ms(ended[1]) - epoch_ms(noticed[1]) >= TIMEOUT_MS
+    disks, _ = observe(DisksImage(), seen)
+    later_ms = seen.seen_ms + TIMEOUT_MS - 1
+    found = hazards(replace(log.summary, disks=disks), later_ms, CURRENT)
+    (announced,) = [each for each in found if each.kind is HazardKind.BROKER_SHUTS_DOWN]
+    assert announced.deadline_ms == seen.seen_ms + TIMEOUT_MS
+
+
+def errors(disks: DisksSeen) -> set[int]:
+    return {each.error for each in disks.log_dirs}
+
+
+def epoch_ms(text: str) -> float:
+    return datetime.strptime(text, "%Y-%m-%d %H:%M:%S,%f").timestamp() * 1000  # noqa: DTZ007
 
 
 def not_met(run: Killed, condition: str) -> Done:

@@ -1,5 +1,9 @@
-"""Hostile znodes in a real ZooKeeper: `run` names them, goes on, and starts again over them."""
+"""Hostile znodes in a real ZooKeeper: `run` names them, goes on, and starts again over them.
 
+Between its two starts, its JVM does not answer while `run` ends.
+"""
+
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +21,14 @@ pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=0.5)]
 ID = "q1Sh-9_ISia_zwGINzRvyQ"
 JOURNALED = "/controller", "/migration"
 """Kept by an earlier version, which read them as Kafka's."""
+
+
+_IMPATIENT = """
+from orchestrator.cli.program import main
+from orchestrator.views.terminal import live
+live._END_S_MAX = 1
+main()
+"""
 
 
 def _named(run: Killed) -> dict[object, object]:
@@ -38,6 +50,7 @@ def test_run_survives_hostile_znodes_and_its_own_journal_of_them(tmp_path: Path)
         journal.append([ZnodeSeen(1, path, HOSTILE[path][0], 0, 1, 1, 0) for path in JOURNALED])
         journal.close()
         with run:
+            in_time, run.program = run.program, (sys.executable, "-c", _IMPATIENT)
             run.start()
             run.wait_for(
                 lambda now: now.zookeeper is not None and now.zookeeper.seen_ms is not None
@@ -50,7 +63,8 @@ def test_run_survives_hostile_znodes_and_its_own_journal_of_them(tmp_path: Path)
                     kafka.create(path, data)
             run.wait_for(lambda _: len(_named(run)) == len(HOSTILE))
             assert _named(run) == {path: why for path, (_, why) in HOSTILE.items()}
-            run.kill()
+            _a_jvm_that_does_not_answer_is_killed(run)
+            run.program = in_time
             run.start()
             kafka.set(CONTROLLER_EPOCH, b"8")
             now = run.wait_for(lambda now: getattr(now.zookeeper, "controller_epoch", None) == 8)
@@ -62,3 +76,13 @@ def test_run_survives_hostile_znodes_and_its_own_journal_of_them(tmp_path: Path)
             assert getattr(journal.kept()[-1], "why", None) == "Kraftgate was stopped"
             journal.close()
         kafka.close()
+
+
+def _a_jvm_that_does_not_answer_is_killed(run: Killed) -> None:
+    java = run.java()
+    assert java is not None
+    java.suspend()
+    run.terminate_group()
+    _, errors = run.ended()
+    assert f"Spark's JVM {java.pid} did not end: it was killed" in errors
+    assert "RuntimeWarning" not in errors

@@ -21,6 +21,7 @@ from migration.image.summary import ClusterSummary, Mode, Phase
 from migration.metadata.directory_ids import to_text
 from migration.metadata.events import Event, Source
 from migration.observed.probed import Unknown
+from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.control.operations import Operations
 from orchestrator.lab.errors import WrongStateError
@@ -37,6 +38,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=5.5)]
 RECORDS = 40
 PLACED = [[1], [2], [1], [2]]
 CONTROLLER = "controller-3000"
+TOPICS = {"old", "older"}
 
 
 def following(lab: Lab, folder: Path) -> Killed:
@@ -359,48 +361,90 @@ def _by_log(events: list[Event]) -> list[list[Event]]:
     return [list(part) for between, part in parts if not between]
 
 
-def test_a_quorum_that_is_not_stopped_in_time_wipes_zookeeper(tmp_path: Path) -> None:
-    with Lab(LabSpec(brokers=1, directories=2, controllers=1)) as lab:
+def test_quorums_that_must_not_start(tmp_path: Path) -> None:
+    """One knows no directories; another is not stopped in time and wipes ZooKeeper.
+
+    In between, `kraftgate run` loses its JVM.
+    """
+    with Lab(LabSpec(brokers=1, directories=2, controllers=1, release_version="3.6")) as lab:
         lab.start_zookeeper()
         lab.start_brokers()
-        topics = {"old", "older"}
-        for topic in sorted(topics):
+        for topic in sorted(TOPICS):
             lab.create_topic(topic, assignments=[[1], [1]])
         with following(lab, tmp_path) as run:
             run.start()
-            run.wait_for(lambda now: now.zookeeper is not None)
-            # From here on the log grows, and with it the time until the next one wipes.
-            enter(lab)
-            lab.wait_copied()
-            run.wait_for(lambda now: now.phase is Phase.HYBRID)
-            run.kill()
-            # Nobody looks while the first log ends and the next one begins.
-            command(lab, "deprovision")
-            command(lab, "clear-znodes", keep_migration=True)
-            command(lab, "revert-to-zookeeper", broker=1)
-            lab.start_controllers()
-            run.start()
-            run.wait_for(lambda now: (now.metadata_log, now.phase) == (2, Phase.PRE_MIGRATION))
-            blocked(run, "migrate", HazardKind.STALE_MIGRATION_ZNODE)
-            lab.enter_migration(1)
-            run.wait_for_event(of("copy_skipped"))
-            wiped = run.wait_for_event(of("zookeeper_wiped", controller=3000))
-            assert wiped.source is Source.ZOOKEEPER
-            found = run.wait_for(
-                lambda now: now.wiped is not None and now.wiped.gone.topics == len(topics)
-            ).wiped
-            assert found is not None
-            assert set(found.gone.named) == topics
-            hazard = active(run, HazardKind.ZOOKEEPER_WIPED)
-            assert hazard["blocks"] == "restart"
-            assert {f"topic {each} is missing from /brokers/topics" for each in topics} == set(
-                hazard["evidence"]
-            )
-            # The data is on the disks still.
-            on_disk = {
-                folder.name.rpartition("-")[0]
-                for index in (0, 1)
-                for folder in lab.directory(1, index).glob("old*")
-            }
-            assert on_disk == topics
+            _a_metadata_version_without_directories_is_named(lab, run)
+            lab.spec = replace(lab.spec, release_version=LabSpec().release_version)
+            _a_quorum_wipes_zookeeper(lab, run)
             run.stopped(run.terminate_group)
+
+
+def _a_metadata_version_without_directories_is_named(lab: Lab, run: Killed) -> None:
+    """KIP-858, "Compatibility, Deprecation, and Migration Plan": metadata.version gates it."""
+    lab.start_controllers()
+    run.wait_for(lambda now: now.metadata_version == 14 and now.disks is not None)
+    _is_named(run)
+    lab.stop("broker-1")
+    lab.start_broker(1, Mode.MIGRATING, wait=False)
+    lab.wait_for_log("broker-1", "Unable to register .* UNSUPPORTED_VERSION")
+    _is_named(run)
+    now = run.summary()
+    assert now is not None
+    assert now.phase is Phase.PRE_MIGRATION
+    assert all(each.epoch is None for each in now.brokers)
+    command(lab, "deprovision")
+    # It would register with the next controllers, and has a copy of this log.
+    lab.stop("broker-1")
+
+
+def _is_named(run: Killed) -> None:
+    hazard = blocked(run, "migrate", HazardKind.METADATA_VERSION)
+    assert "3.6-IV2" in hazard["text"]
+    assert hazard["evidence"][1] == "brokers with several log directories: 1"
+
+
+def _a_quorum_wipes_zookeeper(lab: Lab, run: Killed) -> None:
+    # From here on the log grows, and with it the time until the next one wipes.
+    enter(lab)
+    lab.wait_copied()
+    run.wait_for(lambda now: (now.metadata_log, now.phase) == (2, Phase.HYBRID))
+    _a_killed_jvm_is_one_line(run)
+    # Nobody looks while this log ends and the next one begins.
+    command(lab, "deprovision")
+    command(lab, "clear-znodes", keep_migration=True)
+    command(lab, "revert-to-zookeeper", broker=1)
+    lab.start_controllers()
+    run.start()
+    run.wait_for(lambda now: (now.metadata_log, now.phase) == (3, Phase.PRE_MIGRATION))
+    blocked(run, "migrate", HazardKind.STALE_MIGRATION_ZNODE)
+    lab.enter_migration(1)
+    run.wait_for_event(of("copy_skipped"))
+    wiped = run.wait_for_event(of("zookeeper_wiped", controller=3000))
+    assert wiped.source is Source.ZOOKEEPER
+    found = run.wait_for(
+        lambda now: now.wiped is not None and now.wiped.gone.topics == len(TOPICS)
+    ).wiped
+    assert found is not None
+    assert set(found.gone.named) == TOPICS
+    hazard = active(run, HazardKind.ZOOKEEPER_WIPED)
+    assert hazard["blocks"] == "restart"
+    assert {f"topic {each} is missing from /brokers/topics" for each in TOPICS} == set(
+        hazard["evidence"]
+    )
+    # The data is on the disks still.
+    on_disk = {
+        folder.name.rpartition("-")[0]
+        for index in (0, 1)
+        for folder in lab.directory(1, index).glob("old*")
+    }
+    assert on_disk == TOPICS
+
+
+def _a_killed_jvm_is_one_line(run: Killed) -> None:
+    java = run.java()
+    assert java is not None
+    java.kill()
+    code, errors = run.ended()
+    assert code == ExitCode.FAILED
+    assert f"Spark's JVM ended or does not answer: its output is in {run.state}/" in errors
+    assert errors.endswith("spark.log. Start the command again\n")

@@ -1,7 +1,8 @@
 """`kraftgate run` is stopped while it starts, and `kraftgate replay` while it works.
 
 On real clusters, tests/system/test_rolled_back.py and test_hazards_in_a_migration.py stop it as
-systemd, a shell and an operator do; test_hazards_before_the_copy.py kills its JVM.
+systemd, a shell and an operator do, and the first of them kills its JVM. In test_hostile_znodes.py
+its JVM does not answer.
 """
 
 import os
@@ -22,13 +23,6 @@ from tests.support.processes import kill_tree, runs
 from tests.system.killing import Killed
 
 pytestmark = pytest.mark.spark
-
-_IMPATIENT = """
-from orchestrator.cli.program import main
-from orchestrator.views.terminal import live
-live._END_S_MAX = 1
-main()
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -62,20 +56,6 @@ def test_a_terminal_ends_it_in_good_order_while_spark_starts_its_workers(
         assert run.ended() == (ExitCode.DONE, "kraftgate: starting; Ctrl-C ends it\n")
         until(lambda: not run.leftovers(), "the end of its processes")
     assert not list(temporary.glob("kraftgate-*"))
-
-
-def test_a_jvm_that_does_not_answer_is_killed(tmp_path: Path) -> None:
-    with Killed(tmp_path, "127.0.0.1:1", "q1Sh-9_ISia_zwGINzRvyQ") as run:
-        run.program = (sys.executable, "-c", _IMPATIENT)
-        run.start()
-        until((tmp_path / "run.log").read_text, "the first tick")
-        java = run.java()
-        assert java is not None
-        java.suspend()
-        run.terminate_group()
-        _, errors = run.ended()
-    assert f"Spark's JVM {java.pid} did not end: it was killed" in errors
-    assert "RuntimeWarning" not in errors
 
 
 @pytest.mark.parametrize("numbers", [(signal.SIGINT,), (signal.SIGHUP, signal.SIGTERM)])
