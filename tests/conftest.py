@@ -63,12 +63,16 @@ _MARK: Final = re.compile(r"\bpytest\.mark\.(\w+)")
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Import no file whose tests are all deselected: the import takes longer than the rest.
 
-    A file that is named on the command line is collected all the same.
+    Nor the conftest.py of a folder of such files. A file that is named on the command line is
+    collected all the same.
     """
     if _NONE_OF.fullmatch(config.option.markexpr) is None:
         return None
     deselected = set(config.option.markexpr.split()) - {"not", "and"}
-    return True if deselected & marks_of_the_whole_file(collection_path) else None
+    is_folder = collection_path.is_dir()
+    files = [*collection_path.rglob("test_*.py")] if is_folder else [collection_path]
+    left_out = (bool(deselected & marks_of_the_whole_file(each)) for each in files)
+    return True if files and all(left_out) else None
 
 
 def marks_of_the_whole_file(path: Path) -> set[str]:

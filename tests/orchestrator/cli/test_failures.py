@@ -22,6 +22,7 @@ from orchestrator.config.load import load_config
 from orchestrator.errors import ExitCode
 from orchestrator.process import crash
 from orchestrator.process.crash import PREFIX, guarded
+from tests.support.cli import kraftgate as in_process
 from tests.support.polling import PATIENCE_S
 
 CONFIG = "cluster: {name: prod}\ncontrollers: {bootstrap: '127.0.0.1:1'}\nstate_dir: state\n"
@@ -345,12 +346,11 @@ def test_ctrl_c_while_a_command_defines_a_class_is_one_word(
     assert (ended.exit_code, ended.stderr.strip()) == (1, "Aborted!")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "command", ["pause", "resume", "abort", "skip one", "done one", "approve one"]
 )
 def test_a_refused_request_creates_nothing(folder: Path, command: str) -> None:
-    ended = kraftgate(folder, *command.split(), "--reason", "x")
+    ended = in_process(folder / "kraftgate.yaml", *command.split(), "--reason", "x")
     assert ended.returncode == ExitCode.USAGE, ended.stderr
     assert "no execution has begun for prod" in ended.stderr
     assert not (folder / "state").exists()

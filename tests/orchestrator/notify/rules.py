@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,8 +41,8 @@ def alerts() -> tuple[Alert, ...]:
 
 def expected(fires: bool) -> Iterator[tuple[str, str]]:
     """The alerts, with their severity where they fire, that promtool's tests expect so."""
-    for file in TESTS:
-        for test in yaml.safe_load(file.read_text("utf-8"))["tests"]:
+    for content in _contents():
+        for test in content["tests"]:
             for each in test.get("alert_rule_test", ()):
                 if not each["exp_alerts"] and not fires:
                     yield each["alertname"], ""
@@ -49,11 +50,16 @@ def expected(fires: bool) -> Iterator[tuple[str, str]]:
                     yield each["alertname"], one["exp_labels"]["severity"]
 
 
+@cache
+def _contents() -> list[dict[str, Any]]:
+    """The files of promtool's tests."""
+    return [yaml.safe_load(file.read_text("utf-8")) for file in TESTS]
+
+
 def run_against(text: str, name: str, folder: Path) -> tuple[int, str]:
     """Run the one of promtool's tests with this name against these rules instead."""
-    contents = [yaml.safe_load(file.read_text("utf-8")) for file in TESTS]
     ((content, test),) = (
-        (each, test) for each in contents for test in each["tests"] if test["name"] == name
+        (each, test) for each in _contents() for test in each["tests"] if test["name"] == name
     )
     (folder / "tests").mkdir()
     (folder / RULES.name).write_text(text, "utf-8")

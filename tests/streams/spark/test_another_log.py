@@ -28,6 +28,7 @@ _HELD_OPEN: list[Action] = [(0, 0, 0, 0), (4, 0, 0, 3), (9, 0, 1, 5), (14, 0, 0,
 """The first log ends within its copy, while a broker is held."""
 _KRAFT: list[Action] = [(0, 0, 0, 0), (4, 0, 0, 3), (13, 0, 3, 0)]
 """A cluster that never had a ZooKeeper, with a topic."""
+_OFFLINE_AT_ITS_END: list[Action] = [(0, 0, 0, 0), (3, 0, 0, 1), (9, 1, 0, 0)]
 
 
 def _follow(run: Run, drawn: Sequence[Action], max_bytes: int) -> Run:
@@ -46,11 +47,18 @@ def _both(first: Sequence[Action], second: Sequence[Action], max_bytes: int) -> 
 @given(actions, actions, st.integers(1, 2000))
 @example(_HELD_OPEN, _HELD_OPEN, 1)
 @example(_KRAFT, _HELD_OPEN, 1)
-def test_the_state_is_the_second_logs_and_the_story_is_both(
+@example(_OFFLINE_AT_ITS_END, [(0, 0, 0, 0)], 1)
+@example(_OFFLINE_AT_ITS_END, [(0, 0, 0, 0)], _WHOLE)
+def test_state_and_replicas_are_the_second_logs_and_the_story_is_both(
     first: list[Action], second: list[Action], max_bytes: int
 ) -> None:
     before, alone = _follow(Run(), first, _WHOLE), _follow(Run(), second, _WHOLE)
     run = _both(first, second, max_bytes)
+    the_state_is_the_second_logs_and_the_story_is_both(before, alone, run)
+    every_replica_of_the_first_log_goes_and_those_of_the_second_come(before, alone, run)
+
+
+def the_state_is_the_second_logs_and_the_story_is_both(before: Run, alone: Run, run: Run) -> None:
     lost = _lost(before.summary)
     unclean = (*before.summary.unclean, *alone.summary.unclean)
     assert run.summary == replace(
@@ -89,19 +97,9 @@ def _lost(before: ClusterSummary) -> MetadataLost | None:
     )
 
 
-_OFFLINE_AT_ITS_END: list[Action] = [(0, 0, 0, 0), (3, 0, 0, 1), (9, 1, 0, 0)]
-
-
-@pytest.mark.slow
-@_quick
-@given(actions, actions, st.integers(1, 2000))
-@example(_OFFLINE_AT_ITS_END, [(0, 0, 0, 0)], 1)
-@example(_OFFLINE_AT_ITS_END, [(0, 0, 0, 0)], _WHOLE)
-def test_every_replica_of_the_first_log_goes_and_those_of_the_second_come(
-    first: list[Action], second: list[Action], max_bytes: int
+def every_replica_of_the_first_log_goes_and_those_of_the_second_come(
+    before: Run, alone: Run, run: Run
 ) -> None:
-    before, alone = _follow(Run(), first, _WHOLE), _follow(Run(), second, _WHOLE)
-    run = _both(first, second, max_bytes)
     there: dict[object, object] = {}
     for _, _, topic, partition, broker, _, now in before.transitions:
         there[topic, partition, broker] = now

@@ -22,7 +22,7 @@ from tests.support.logs import PARTITIONS, TOPICS, Action, actions, values, writ
 from tests.support.pipeline import Run
 
 _WHOLE = 2**40
-_quick = examples(150, suppress=[HealthCheck.too_slow])
+_quick = examples(100, suppress=[HealthCheck.too_slow])
 
 
 def _run(segment: bytes, max_bytes: int) -> Run:
@@ -31,18 +31,34 @@ def _run(segment: bytes, max_bytes: int) -> Run:
         return Run().follow(Path(folder), max_bytes)
 
 
+_REGISTERED_IN_IT: list[Action] = [
+    (0, 0, 0, 0),
+    (14, 0, 0, 0),
+    (9, 0, 0, 0),
+    (2, 0, 0, 0),
+    (14, 0, 0, 1),
+]
+"""A broker registers in a transaction, before a partition of it is made."""
+
+
 @_quick
 @given(actions, st.lists(st.integers(1, 5), min_size=1), st.integers(1, 2000))
-def test_any_cut_of_the_stream_gives_the_same(
+@example(_REGISTERED_IN_IT, [1], _WHOLE)
+def test_any_cut_of_the_stream_and_any_slices_give_the_same(
     drawn: list[Action], sizes: list[int], max_bytes: int
 ) -> None:
+    """Neither the ends of the batches nor those of their slices show."""
     segment = write_segment(values(drawn), sizes)
     whole, cut = _run(segment, _WHOLE), _run(segment, max_bytes)
-    assert cut.summary == whole.summary
-    assert unpack_image(cut.image) == unpack_image(whole.image)
-    assert cut.events == whole.events
-    assert sorted(cut.transitions, key=repr) == sorted(whole.transitions, key=repr)
-    assert _settings(cut) == _settings(whole)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("streams.metadata.plan.SLICE_BYTES", 1)
+        sliced = _run(segment, _WHOLE)
+    for other in (cut, sliced):
+        assert other.summary == whole.summary
+        assert unpack_image(other.image) == unpack_image(whole.image)
+        assert other.events == whole.events
+        assert sorted(other.transitions, key=repr) == sorted(whole.transitions, key=repr)
+        assert _settings(other) == _settings(whole)
 
 
 def _settings(run: Run) -> dict[tuple[int, str], dict[str, bytes]]:
@@ -185,30 +201,6 @@ def test_counts_of_isr_leaders_and_reassignments_are_those_of_the_partitions(
     assert {each.id: each.under_replicated for each in summary.brokers} == {
         each.id: out[each.id] for each in summary.brokers
     }
-
-
-_REGISTERED_IN_IT: list[Action] = [
-    (0, 0, 0, 0),
-    (14, 0, 0, 0),
-    (9, 0, 0, 0),
-    (2, 0, 0, 0),
-    (14, 0, 0, 1),
-]
-"""A broker registers in a transaction, before a partition of it is made."""
-
-
-@_quick
-@given(actions, st.lists(st.integers(1, 5), min_size=1))
-@example(_REGISTERED_IN_IT, [1])
-def test_any_slices_of_a_batch_give_the_same(drawn: list[Action], sizes: list[int]) -> None:
-    segment = write_segment(values(drawn), sizes)
-    whole = _run(segment, _WHOLE)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("streams.metadata.plan.SLICE_BYTES", 1)
-        sliced = _run(segment, _WHOLE)
-    assert sliced.summary == whole.summary
-    assert sliced.events == whole.events
-    assert sorted(sliced.transitions, key=repr) == sorted(whole.transitions, key=repr)
 
 
 def test_the_empty_log_is_the_empty_image() -> None:

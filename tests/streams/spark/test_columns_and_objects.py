@@ -84,7 +84,7 @@ class _Twins(Run):
 
 
 @pytest.mark.slow
-@examples(200, suppress=[HealthCheck.too_slow])
+@examples(100, suppress=[HealthCheck.too_slow])
 @given(actions, st.lists(st.integers(1, 5), min_size=1), st.integers(1, 2000))
 @example(_CREATED_AGAIN, [4], 2000)
 @example(_NEVER_CREATED, [3], 2000)

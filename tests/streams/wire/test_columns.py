@@ -57,7 +57,7 @@ _lists = st.lists(records(3, 5), max_size=12)
 
 
 @pytest.mark.slow
-@examples(300)
+@examples(150)
 @given(_lists, st.integers(1, 4))
 def test_columns_equal_records(drawn: list[MetadataRecord], times: int) -> None:
     values = [write_value(each) for each in drawn] * times
@@ -89,7 +89,7 @@ def outcome(read: Callable[[], PartitionRecords]) -> object:
 
 
 @pytest.mark.slow
-@examples(400)
+@examples(200)
 @given(_lists.filter(bool), st.data())
 def test_damage_is_an_error_of_the_same_class(
     drawn: list[MetadataRecord], data: st.DataObject
