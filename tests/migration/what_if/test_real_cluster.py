@@ -1,14 +1,12 @@
 """Predictions for real brokers, compared with the result of the actual failures.
 
 The failures are also what preflight, the conditions, `log-dirs` and `move` must see: they are asked
-here, too.
+here, too. A broker in migration mode is in tests/migration/assessment/checks/test_real_phases.py.
 """
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -20,20 +18,19 @@ from migration.observed.probed import TopicPartition
 from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
-from streams.kafka.errors import ConnectionFailed
 from streams.kafka.node import Node
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 from streams.probe.conditions import ask_checks, ask_settings, ask_topics
 from streams.probe.gather import Target
 from tests.migration.assessment.checks.preflight import Told, configured, preflight, target
+from tests.migration.what_if.predicting import Predicted, Real
 from tests.streams.log_dirs.journal import now_ms
 from tests.support.lab_steps import wait_directory_noticed
 from tests.support.log_dirs import (
     MOVES_STAND_STILL,
     listed,
     moving,
-    wait_absent,
     wait_as_kafkas_tool,
 )
 from tests.support.moves import drained, planned, verified, wait_verified
@@ -43,101 +40,13 @@ from tests.system.killing import Killed
 
 pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=3)]
 
-Partitions = dict[tuple[str, int], tuple[int | None, frozenset[int]]]
-"""Leader and ISR."""
-IN_ZOOKEEPER, IN_KRAFT, IN_MIGRATION = 24, 18, 12
+IN_ZOOKEEPER, IN_KRAFT = 24, 18
 QUICK = {
     "zookeeper.session.timeout.ms": "6000",
     "replica.high.watermark.checkpoint.interval.ms": "500",
     **MOVES_STAND_STILL,
 }
 """A death, or a failed directory, is noticed sooner."""
-
-
-@dataclass(frozen=True)
-class Predicted:
-    """The output of one run of the command."""
-
-    exit_code: int
-    answer: dict[str, Any]
-
-    @property
-    def lines(self) -> Mapping[tuple[str, int], dict[str, Any]]:
-        return {(one["topic"], one["partition"]): one for one in self.answer["partitions"]}
-
-    def fates(self, topic: str) -> set[str]:
-        return {one["fate"] for (name, _), one in self.lines.items() if name == topic}
-
-
-@dataclass(frozen=True)
-class Real:
-    """A lab and a configuration for it."""
-
-    lab: Lab
-    file: Path
-
-    def what_if(self, broker: int, log_dir: Path | None = None) -> Predicted:
-        arguments = ["what-if", "--config", str(self.file), "--broker", str(broker), "--json"]
-        if log_dir is not None:
-            arguments += ["--log-dir", str(log_dir)]
-        result = CliRunner().invoke(main, arguments)
-        assert result.stdout, result.stderr
-        return Predicted(result.exit_code, json.loads(result.stdout))
-
-    def views(self) -> list[Partitions]:
-        """Return the metadata of each running broker; one may lag behind the others."""
-        return [_view(self.lab.address(name)) for name in self._running()]
-
-    def now(self, partitions: int) -> Partitions:
-        """Wait until all brokers show the same, complete metadata."""
-        shown: list[Partitions] = []
-
-        def alike() -> bool:
-            shown[:] = self.views()
-            return all(one == shown[0] and len(one) == partitions for one in shown)
-
-        until(alike)
-        return shown[0]
-
-    def wait_as_told(self, prediction: Predicted, before: Partitions, broker: int) -> None:
-        """Wait until every broker shows each partition as predicted, or unchanged."""
-        wrong: list[str] = []
-
-        def predicted() -> bool:
-            wrong[:] = [
-                each for one in self.views() for each in _wrong(one, prediction, before, broker)
-            ]
-            return not wrong
-
-        until(predicted, seen=lambda: wrong)
-
-    def _running(self) -> list[str]:
-        names = [name for name in self.lab.names if name.startswith("broker-")]
-        return [name for name in names if self.lab.is_alive(name)]
-
-
-def _view(address: str) -> Partitions:
-    host, _, port = address.rpartition(":")
-    try:
-        with Node(Endpoint(host, int(port)), Security()) as client:
-            found = client.metadata().partitions.items()
-    except ConnectionFailed:
-        return {}  # a busy one; it is asked again
-    return {at: (each.leader, frozenset(each.isr)) for at, each in found}
-
-
-def _wrong(view: Partitions, prediction: Predicted, before: Partitions, broker: int) -> list[str]:
-    wrong = []
-    for at, (leader, isr) in before.items():
-        line = prediction.lines.get(at)
-        if line is not None:
-            leader, isr = line["leader_after"], frozenset(line["isr_after"])
-        seen_leader, seen_isr = view.get(at, (None, frozenset()))
-        # The last one in an ISR stays in it, although it is away.
-        good = seen_isr == isr or (not isr and seen_isr <= {broker})
-        if at not in view or seen_leader != leader or not good:
-            wrong.append(f"{at}: leader {seen_leader}, isr {set(seen_isr)}; predicted {line}")
-    return wrong
 
 
 def addresses(lab: Lab) -> str:
@@ -150,7 +59,7 @@ def write_config(folder: Path, lab: Lab) -> Path:
     return file
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
     with Lab(LabSpec(brokers=3, directories=2, broker_properties=QUICK)) as lab:
         lab.start_zookeeper()
@@ -343,56 +252,8 @@ def _conditions_without_a_broker(asked: Target) -> None:
 
 
 @pytest.fixture
-def migrating(tmp_path: Path) -> Iterator[Real]:
-    """Broker 1 with the migration enabled, broker 2 in ZooKeeper mode."""
-    with Lab(LabSpec(brokers=2, directories=2, broker_properties=QUICK)) as lab:
-        lab.start_zookeeper()
-        lab.start_brokers()
-        lab.create_topic("one", 6, 1)
-        lab.create_topic("two", 6, 2)
-        lab.start_controllers()
-        lab.enter_migration(1)
-        lab.wait_in_sync()
-        yield Real(lab, configured(tmp_path, lab))
-
-
-def test_in_migration_mode_a_directory_is_the_broker(migrating: Real) -> None:
-    """KIP-858, "Migrating a cluster in ZK mode ...": it shuts down if any directory fails."""
-    lab, d1 = migrating.lab, migrating.lab.directory(1, 1)
-    before = migrating.now(IN_MIGRATION)
-    prediction = migrating.what_if(1, d1)
-    assert (prediction.answer["mode"], prediction.answer["halts"]) == ("migrating", True)
-    assert (
-        "in migration mode any directory's failure halts the broker"
-        in prediction.answer["notes"][0]
-    )
-    assert set(prediction.lines) == {
-        at for at, (replicas, _, _) in lab.isrs().items() if 1 in replicas
-    }
-    for line in prediction.lines.values():
-        if line["topic"] == "one":
-            assert line["fate"] == ("lost" if line["path"] == str(d1) else "unavailable")
-    assert prediction.fates("two") <= {"leader_moves", "under_replicated"}
-    code, _, said = planned(migrating.file, "--broker", "1", "--drain", str(d1))
-    assert code == ExitCode.HAZARD
-    assert "broker 1 is in migration mode" in said
-    lab.fail_directory(1, 1)
-    assert not wait_directory_noticed(lab, 1, 1)
-    migrating.wait_as_told(prediction, before, 1)
-    _log_dirs_of_a_halted_broker(migrating)
-
-
-def _log_dirs_of_a_halted_broker(migrating: Real) -> None:
-    """KIP-113, "Scripts": Kafka's own script leaves this broker out without a word."""
-    lab, config = migrating.lab, migrating.file
-    now = wait_absent(config, 1)
-    assert {broker for broker, _ in now.log_dirs} == {2}
-    wait_as_kafkas_tool(lab, config, ExitCode.NO_DATA)
-
-
-@pytest.fixture
 def kraft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
-    with Lab(LabSpec(brokers=3, directories=3, controllers=3, broker_properties=QUICK)) as lab:
+    with Lab(LabSpec(brokers=3, directories=3, controllers=2, broker_properties=QUICK)) as lab:
         lab.start_kraft()
         lab.create_topic("one", 9, 1)
         lab.create_topic("two", assignments=[[1, 2], [1, 3]] * 3)
@@ -446,9 +307,8 @@ def test_in_kraft_mode_it_comes_as_predicted(kraft: Real, tmp_path: Path) -> Non
     assert not wait_directory_noticed(lab, 1, 0)
     kraft.wait_as_told(halted, before, 1)
     leader = lab.active_controller()
-    other, standby = (each for each in lab.controllers if each != leader)
-    for each in (leader, other):
-        lab.freeze(f"controller-{each}")
+    (standby,) = lab.controllers.keys() - {leader}
+    lab.freeze(f"controller-{leader}")
     host, _, port = lab.address(f"controller-{standby}").rpartition(":")
     with Node(Endpoint(host, int(port)), Security()) as client:
         assert client.reassignments() == (), "it does not lead, and answers nevertheless"

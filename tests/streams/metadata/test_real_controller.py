@@ -1,22 +1,28 @@
 """A real controller: one that goes away, one that has trimmed its log, one that keeps secrets."""
 
+import hashlib
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from kio.schema.alter_user_scram_credentials.v0 import request as credentials
+from kio.schema.errors import ErrorCode
+from kio.schema.incremental_alter_configs.v1 import request as configs
+from kio.static.primitive import i8, i32
 
 from migration.observed.source_status import controllers_now_ms
 from orchestrator.lab import Lab, LabSpec
+from streams.kafka.node import Node
 from streams.metadata.batches import redacted
 from streams.metadata.follower import Follower
 from streams.metadata.log_files import Listing, listing
 from streams.metadata.spool import Spool
+from streams.net.security import Security
 from streams.wire.batches import read_batches
 from streams.wire.schema import UserScramCredentialRecordV0
 from streams.wire.values import read_value
 from tests.streams.metadata.quorum import PATIENCE_S, config, mirrored, until, wait_for
-from tests.support.lab_steps import alter_configs
 
 pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=1.5)]
 
@@ -35,8 +41,7 @@ TRIMMING = {
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
-    spec = LabSpec(brokers=1, controllers=1, controller_properties=TRIMMING)
-    with Lab(spec) as made:
+    with Lab(LabSpec(brokers=0, controller_properties=TRIMMING)) as made:
         made.start_kraft()
         yield made
 
@@ -94,6 +99,8 @@ def test_a_log_trimmed_meanwhile_is_replaced_by_its_snapshot(lab: Lab, tmp_path:
             assert "baseOffset" in lab.dump_log(path)
 
 
+OF_A_NODE, SCRAM_SHA_256 = 4, 1
+"""Kafka's numbers of a kind of settings, and of a mechanism."""
 PASSWORD = "orange-bicycle-beneath-seven-lamps"  # noqa: S105
 
 
@@ -110,15 +117,38 @@ def secrets(lab: Lab) -> set[bytes]:
     return found
 
 
+def setting(name: str, value: str) -> configs.IncrementalAlterConfigsRequest:
+    """A dynamic setting of the controller's node."""
+    change = configs.AlterableConfig(name=name, config_operation=i8(0), value=value)
+    node = configs.AlterConfigsResource(
+        resource_type=i8(OF_A_NODE), resource_name="3000", configs=(change,)
+    )
+    return configs.IncrementalAlterConfigsRequest(resources=(node,), validate_only=False)
+
+
+def user(name: str, password: str) -> credentials.AlterUserScramCredentialsRequest:
+    """What Kafka's tools send of a password: the controller stores keys that it derives."""
+    salt, iterations = b"pepper", 4096
+    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, iterations)
+    made = credentials.ScramCredentialUpsertion(
+        name=name,
+        mechanism=i8(SCRAM_SHA_256),
+        iterations=i32(iterations),
+        salt=salt,
+        salted_password=salted,
+    )
+    return credentials.AlterUserScramCredentialsRequest(deletions=(), upsertions=(made,))
+
+
 def test_no_secret_of_the_log_is_spooled(lab: Lab, spool: Spool) -> None:
-    """A user's SCRAM keys, a password of a broker's reporter; Kafka's own tool reads the rest."""
+    """A user's SCRAM keys, a password of a node's reporter; Kafka's own tool reads the rest."""
     with Follower(config(lab), spool) as follower:
         assert wait_for(follower, 0, PATIENCE_S)
-        for of_whom, what in (
-            (("brokers", "--entity-name", "1"), f"my.reporter.password={PASSWORD}"),
-            (("users", "--entity-name", "alice"), f"SCRAM-SHA-256=[password={PASSWORD}]"),
-        ):
-            alter_configs(lab, "--entity-type", *of_whom, "--add-config", what)
+        with Node(config(lab).endpoints[0], Security()) as controller:
+            configured = controller.ask(setting("my.reporter.password", PASSWORD))
+            known = controller.ask(user("alice", PASSWORD))
+        for each in (*configured.responses, *known.results):
+            assert each.error_code is ErrorCode.none, each
         theirs = secrets(lab)
         deadline = time.monotonic() + PATIENCE_S
         while b"alice" not in (ours := mirrored(spool)):

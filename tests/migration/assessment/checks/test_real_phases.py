@@ -2,8 +2,9 @@
 
 One cluster for all: the lab's own migration reaches its end, and preflight determines the phase
 from the cluster's answers, and gives no advice for another phase. A failed directory and a dead
-broker are in tests/migration/what_if/test_real_cluster.py. While the cluster is hybrid, log-dirs is
-compared with Kafka's tool.
+broker are in tests/migration/what_if/test_real_cluster.py. A broker in migration mode halts as
+what-if predicted. Meanwhile, and while the cluster is hybrid, log-dirs is compared with Kafka's
+tool.
 """
 
 import json
@@ -30,6 +31,7 @@ from orchestrator.runbook.load import load
 from orchestrator.runbook.places import everywhere
 from streams.probe.conditions import ask_checks, ask_quorum, ask_settings, ask_topics
 from tests.migration.assessment.checks.preflight import Told, configured, preflight, target
+from tests.migration.what_if.predicting import Predicted, Real
 from tests.support.cli import Done, kraftgate
 from tests.support.lab_steps import add_partitions, reassign, wait_directory_noticed, watermarks
 from tests.support.log_dirs import (
@@ -37,8 +39,10 @@ from tests.support.log_dirs import (
     Listed,
     listed,
     moving,
+    wait_absent,
     wait_as_kafkas_tool,
 )
+from tests.support.moves import planned
 from tests.system.asking import directory_id
 
 pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=1)]
@@ -58,6 +62,7 @@ ZNODES = {
 }
 """What somebody left there, one after the other."""
 CONTROLLERS = "restarting broker 1 with the migration"
+MIGRATING = "restarting broker 2 with the migration"
 HYBRID = "restarting broker 2 in KRaft"
 PHASES = {
     "starting the controllers": Phase.ZOOKEEPER,
@@ -74,8 +79,13 @@ HOOK = """\
   finalize: {argv: ["true", "{controller}"], check: {argv: [echo, "{host}", "{controllers}"]}}
 """
 
+QUICK = {"replica.high.watermark.checkpoint.interval.ms": "500", **MOVES_STAND_STILL}
+"""A failed directory is noticed sooner."""
+
 CLUSTER_ID = "-4_lEiQYQs-boVSaKFufIw"
 """As one in 64 ids that Kafka gives to a cluster with ZooKeeper, it begins with a dash."""
+
+PARTITIONS = 18
 
 Tree = dict[str, tuple[int, int]]
 
@@ -90,6 +100,8 @@ class Migrated:
     told: dict[str, Told] = field(default_factory=dict)
     trees: list[Tree] = field(default_factory=list)
     quorum: QuorumSeen | Unknown | None = None
+    prediction: Predicted | None = None
+    halted: Listed | None = None
     hybrid: Listed | None = None
     initialized: dict[str, Result] = field(default_factory=dict)
     hooks: Done | None = None
@@ -126,6 +138,8 @@ class Migrated:
                 self.told[begins] = preflight(self.config)
         if step.startswith(CONTROLLERS):
             self.quorum = ask_quorum(target(self.config), now_ms)
+        if step.startswith(MIGRATING):
+            self.halt_a_broker()
         if step.startswith(HYBRID):
             self._init("latecomer")
             self.hooks = self.check_hooks()
@@ -140,6 +154,26 @@ class Migrated:
         text = hooks.read_text("utf-8") + HOOK
         hooks.write_text(text, "utf-8")
         return kraftgate(config, "hooks", "check", str(hooks), "--json")
+
+    def halt_a_broker(self) -> None:
+        """A directory of broker 1 fails, in migration mode; broker 2 is in ZooKeeper mode."""
+        lab, d1, real = self.lab, self.lab.directory(1, 1), Real(self.lab, self.config)
+        before = real.now(PARTITIONS)
+        self.prediction = real.what_if(1, d1)
+        assert set(self.prediction.lines) == {
+            at for at, (replicas, _, _) in lab.isrs().items() if 1 in replicas
+        }
+        code, _, said = planned(self.config, "--broker", "1", "--drain", str(d1))
+        assert code == ExitCode.HAZARD
+        assert "broker 1 is in migration mode" in said
+        lab.fail_directory(1, 1)
+        assert not wait_directory_noticed(lab, 1, 1)
+        real.wait_as_told(self.prediction, before, 1)
+        self.halted = wait_absent(self.config, 1)
+        wait_as_kafkas_tool(lab, self.config, ExitCode.NO_DATA)
+        lab.heal_directory(1, 1)
+        lab.start(1)
+        lab.wait_in_sync()
 
     def list_hybrid(self) -> None:
         """List the directories while one of broker 1 is offline and a replica of broker 2 moves."""
@@ -185,7 +219,7 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Migrated]:
         brokers=2,
         directories=2,
         zookeeper_chroot="/kafka",
-        broker_properties=MOVES_STAND_STILL,
+        broker_properties=QUICK,
     )
     with Lab(spec) as lab:
         lab.start_zookeeper()
@@ -193,6 +227,8 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Migrated]:
         lab.start_brokers()
         lab.create_topic("orders", 4, 2, config={"min.insync.replicas": "2"})
         lab.create_topic("placed", assignments=[[1], [2]])
+        lab.create_topic("one", 6, 1)
+        lab.create_topic("two", 6, 2)
         lab.produce("placed", 0, 100)
         lab.wait_in_sync()
         made = Migrated(lab, configured(tmp_path_factory.mktemp("preflight"), lab))
@@ -214,7 +250,7 @@ def _what_conditions_ask_for(made: Migrated) -> None:
     topics = ask_topics(asked, now_ms)
     assert isinstance(topics, TopicsSeen), topics
     assert topics.at_ms >= begun_ms
-    assert topics.partitions >= 6
+    assert topics.partitions == PARTITIONS
     assert (topics.under_replicated, topics.missing, topics.leaderless) == (0, {}, 0)
     assert topics.reassigning == 0
     settings = ask_settings(asked, now_ms)
@@ -366,6 +402,25 @@ def test_each_phase_is_told_and_none_gets_the_advice_of_another(
         assert set(advice) == {""}
     if at not in (HYBRID, "finalizing"):
         assert told.exit_code == ExitCode.DONE, told
+
+
+def test_in_migration_mode_a_directory_is_the_broker(migrated: Migrated) -> None:
+    """KIP-858, "Migrating a cluster in ZK mode ...": it shuts down if any directory fails.
+
+    KIP-113, "Scripts": Kafka's own script leaves this broker out without a word.
+    """
+    predicted, halted, d1 = migrated.prediction, migrated.halted, migrated.lab.directory(1, 1)
+    assert predicted is not None
+    assert halted is not None
+    assert (predicted.answer["mode"], predicted.answer["halts"]) == ("migrating", True)
+    assert (
+        "in migration mode any directory's failure halts the broker" in predicted.answer["notes"][0]
+    )
+    for line in predicted.lines.values():
+        if line["topic"] == "one":
+            assert line["fate"] == ("lost" if line["path"] == str(d1) else "unavailable")
+    assert predicted.fates("two") <= {"leader_moves", "under_replicated"}
+    assert {broker for broker, _ in halted.log_dirs} == {2}
 
 
 def test_log_dirs_of_a_hybrid_cluster(migrated: Migrated) -> None:

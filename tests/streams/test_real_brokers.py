@@ -1,12 +1,20 @@
-"""The poller's facts about two real brokers in ZooKeeper mode with two directories each."""
+"""Two real brokers in ZooKeeper mode, with two directories each, as two sources report them.
+
+The poller's facts about their directories are what they have; the content that is read from
+ZooKeeper equals their own metadata.
+"""
 
 import shutil
 import subprocess
 import sys
+import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -18,9 +26,14 @@ from migration.observed.facts import (
     OffsetsFell,
     ReplicasBack,
     ReplicasCutOff,
+    ZkPartition,
+    ZkTopic,
 )
 from migration.observed.log_dirs import FAILURE_TIMEOUT_MS
 from migration.observed.probed import TopicPartition, Unknown
+from migration.observed.topic_facts import ZkTopicChanged
+from migration.observed.znode_codec import topic_of
+from migration.observed.znodes import TOPICS
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.errors import RequestRefusedError
 from streams.kafka.broker_values import ClusterView
@@ -36,9 +49,24 @@ from streams.net.listener import Listener
 from streams.net.security import Security
 from streams.probe.brokers import alter_log_dirs, ask_brokers, broker_log_dirs
 from streams.probe.log_dirs import ask_log_dirs
+from streams.zookeeper.content.reader import ContentFact
 from tests.streams.log_dirs.journal import Facts, now_ms
-from tests.support.lab_steps import wait_directory_noticed, watermarks
+from tests.streams.zookeeper.content import (
+    Compared,
+    all_touched,
+    comparing,
+    configs_of,
+    parts,
+    topics_of,
+)
+from tests.streams.zookeeper.watching import data, wall_ms, watching
+from tests.support.lab_steps import add_partitions, reassign, wait_directory_noticed, watermarks
 from tests.support.polling import PATIENCE_S, until
+
+with warnings.catch_warnings():
+    # kafka-python warns of its own use of importlib when first imported; no test is about that.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from kafka.admin import KafkaAdminClient
 
 pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=1.5)]
 
@@ -48,10 +76,13 @@ NOT_LEADER = 6
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
-    with Lab(LabSpec(brokers=2, directories=2, broker_properties=QUICK)) as made:
+    spec = LabSpec(brokers=2, directories=2, broker_properties=QUICK, zookeeper_chroot="/kafka")
+    with Lab(spec) as made:
         made.start_zookeeper()
         made.start_brokers()
         made.create_topic("spread", 8, 2)
+        made.create_topic("alone", 3, 1)
+        made.create_topic("dotted.name_x", 1, 2)
         made.create_topic("__consumer_offsets", 4, 2)  # else the first watermarks do it, later
         yield made
 
@@ -185,35 +216,6 @@ def test_a_snapshot_is_what_lies_in_all_directories(lab: Lab, followed: Followed
     assert {t.name: t.topic_id.hex() for each in snapshot for t in each.topics} == ids
 
 
-def test_folders_that_kafka_has_done_with_are_in_no_snapshot(lab: Lab, followed: Followed) -> None:
-    """A log of an unknown topic is served like any other; `-stray` and `-delete` never are.
-
-    KIP-113, "Complete replica data movement".
-    """
-    path = lab.directory(2, 1)
-    served = path / "ghost-0"
-    done_with = [path / f"ghost-{n}.{n:032x}-{why}" for n, why in ((1, "stray"), (2, "delete"))]
-    model = path / min(each for each in folders(path) if each.startswith("spread"))
-    lab.stop(2)
-    for each in (served, *done_with):
-        shutil.copytree(model, each)
-    lab.start(2)
-    try:
-        lab.wait_in_sync()
-        assert all(each.is_dir() for each in done_with)
-        snapshot = followed.content()
-        assert lying(snapshot) == in_folders(lab)
-        ghosts = [t for each in snapshot for t in each.topics if t.name == "ghost"]
-        assert [(each.topic_id, len(each.replicas)) for each in ghosts] == [(bytes(16), 1)]
-        assert not [each for each in lying(snapshot) if "ghost" in each[2] and each[2] != "ghost-0"]
-    finally:
-        lab.stop(2)
-        for each in (served, *done_with):
-            shutil.rmtree(each, ignore_errors=True)
-        lab.start(2)
-        lab.wait_in_sync()
-
-
 def test_sizes_grow_with_what_is_produced(lab: Lab, followed: Followed) -> None:
     def size(disks: DisksSeen) -> int:
         return sum(each.bytes for each in disks.log_dirs)
@@ -293,25 +295,6 @@ def test_a_frozen_broker_delays_nobody_else(lab: Lab, followed: Followed) -> Non
     followed.facts.wait(DisksSeen, lambda each: each.broker == 2, after=mark)
 
 
-def test_a_killed_broker_is_unreachable_once_and_comes_back(lab: Lab, followed: Followed) -> None:
-    mark = len(followed.facts)
-    lab.kill("broker-2")
-    try:
-        gone = followed.facts.wait(DisksUnreachable, lambda each: each.broker == 2, after=mark)
-        assert {path: each.readable for path, each in by_path(gone).items()} == dict.fromkeys(
-            log_dirs(lab, 2), True
-        )
-    finally:
-        lab.start(2)
-    followed.poll(2)
-    followed.facts.wait(DisksSeen, lambda each: each.broker == 2, after=mark)
-    told = followed.facts.of(DisksUnreachable, after=mark)
-    assert len({each.why for each in told}) == len(told)
-    assert not followed.facts.of(ReplicasCutOff)
-    assert not followed.facts.of(OffsetsFell)
-    lab.wait_in_sync()
-
-
 def test_a_failed_directory_cuts_off_what_lay_in_it(
     lab: Lab, followed: Followed, tmp_path: Path
 ) -> None:
@@ -367,17 +350,48 @@ def at_first_look(lab: Lab, state: Path) -> dict[tuple[int, str], set[str]]:
     }
 
 
-def test_a_wiped_replica_without_a_copy_is_a_fall_of_its_offsets(
-    lab: Lab, followed: Followed
-) -> None:
+def test_a_broker_that_comes_back_with_other_folders(lab: Lab, followed: Followed) -> None:
+    """It is stopped, loses a replica and gets others; then it is killed, and loses these.
+
+    Meanwhile the content of ZooKeeper is what the other broker reports.
+    """
     lab.create_topic("single", assignments=[[2], [2]])
     lab.produce("single", 0, 120)
     lab.produce("single", 1, 30)
     followed.poll(2)
-    lab.stop(2)
-    shutil.rmtree(folder_of(lab, 2, "single-0"))
+    path = lab.directory(2, 1)
+    served = path / "ghost-0"
+    done_with = [path / f"ghost-{n}.{n:032x}-{why}" for n, why in ((1, "stray"), (2, "delete"))]
+    model = path / min(each for each in folders(path) if each.startswith("spread"))
+    with comparing(lab.zookeeper_connect) as compared:
+        seen = _content_of_both(lab, compared)
+        lab.stop(2)
+        shutil.rmtree(folder_of(lab, 2, "single-0"))
+        for each in (served, *done_with):
+            shutil.copytree(model, each)
+        _content_of_one(lab, compared, seen)
     lab.start(2)
+    try:
+        lab.wait_in_sync()
+        assert all(each.is_dir() for each in done_with)
+        _folders_that_kafka_has_done_with_are_in_no_snapshot(lab, followed)
+        _a_wiped_replica_without_a_copy_is_a_fall_of_its_offsets(followed)
+        mark = len(followed.facts)
+        lab.kill("broker-2")
+        gone = followed.facts.wait(DisksUnreachable, lambda each: each.broker == 2, after=mark)
+        assert {path: each.readable for path, each in by_path(gone).items()} == dict.fromkeys(
+            log_dirs(lab, 2), True
+        )
+    finally:
+        lab.kill("broker-2")
+        for each in (served, *done_with):
+            shutil.rmtree(each, ignore_errors=True)
+        lab.start(2)
+    _a_killed_broker_is_unreachable_once_and_comes_back(followed, mark)
     lab.wait_in_sync()
+
+
+def _a_wiped_replica_without_a_copy_is_a_fall_of_its_offsets(followed: Followed) -> None:
     followed.poll(2)
     fell = followed.facts.wait(OffsetsFell, lambda each: each.topic == "single")
     assert (fell.partition, fell.broker) == (0, 2)
@@ -386,6 +400,43 @@ def test_a_wiped_replica_without_a_copy_is_a_fall_of_its_offsets(
     followed.poll(2)
     assert followed.facts.of(OffsetsFell) == [fell]
     assert followed.end("single", 1) == 30
+
+
+def _folders_that_kafka_has_done_with_are_in_no_snapshot(lab: Lab, followed: Followed) -> None:
+    """A log of an unknown topic is served like any other; `-stray` and `-delete` never are.
+
+    KIP-113, "Complete replica data movement".
+    """
+    snapshot = followed.content()
+    assert lying(snapshot) == in_folders(lab)
+    ghosts = [t for each in snapshot for t in each.topics if t.name == "ghost"]
+    assert [(each.topic_id, len(each.replicas)) for each in ghosts] == [(bytes(16), 1)]
+    assert not [each for each in lying(snapshot) if "ghost" in each[2] and each[2] != "ghost-0"]
+
+
+def _a_killed_broker_is_unreachable_once_and_comes_back(followed: Followed, mark: int) -> None:
+    followed.poll(2)
+    followed.facts.wait(DisksSeen, lambda each: each.broker == 2, after=mark)
+    told = followed.facts.of(DisksUnreachable, after=mark)
+    assert len({each.why for each in told}) == len(told)
+    assert not followed.facts.of(ReplicasCutOff)
+    assert not followed.facts.of(OffsetsFell, after=mark)
+
+
+def _content_of_both(lab: Lab, compared: Compared) -> dict[str, ZkTopic]:
+    seen, facts = until_alike(lab, compared)
+    assert {"spread", "alone", "dotted.name_x"} <= set(seen)
+    of_shards, read = parts(facts)
+    assert read.brokers == (1, 2)
+    assert not any(each.unreadable for each in of_shards)
+    assert {("topics", name) for name in seen} == set(configs_of(facts))
+    return seen
+
+
+def _content_of_one(lab: Lab, compared: Compared, before: dict[str, ZkTopic]) -> None:
+    said, facts = until_alike(lab, compared, before)
+    assert parts(facts)[1].brokers == (1,)
+    assert {each.leader for topic in said.values() for each in topic.partitions} == {1, -1}
 
 
 def create_again(lab: Lab) -> None:
@@ -430,3 +481,75 @@ with PollRequests(Path(sys.argv[1])) as requests:
 def test_another_process_asks_and_is_answered(followed: Followed) -> None:
     asked = [sys.executable, "-c", ASK, str(followed.requests.path), str(PATIENCE_S)]
     assert subprocess.run(asked, check=False, timeout=2 * PATIENCE_S).returncode == 0
+
+
+def described(lab: Lab) -> dict[str, ZkTopic]:
+    """Return every topic from broker 1's metadata."""
+    # Of a broker that is down kafka-python would leave a socket open.
+    admin = KafkaAdminClient(bootstrap_servers=lab.broker_bootstrap.split(",")[0])
+    try:
+        return {topic["name"]: _topic(topic) for topic in admin.describe_topics()}
+    finally:
+        admin.close()
+
+
+def _topic(said: dict[str, Any]) -> ZkTopic:
+    partitions = (
+        ZkPartition(
+            partition=each["partition_index"],
+            replicas=tuple(each["replica_nodes"]),
+            leader=each["leader_id"],
+            isr=tuple(each["isr_nodes"]),
+        )
+        for each in said["partitions"]
+    )
+    return ZkTopic(UUID(said["topic_id"]).bytes, said["name"], tuple(sorted(partitions)))
+
+
+def until_alike(
+    lab: Lab, compared: Compared, before: dict[str, ZkTopic] | None = None
+) -> tuple[dict[str, ZkTopic], tuple[ContentFact, ...]]:
+    """Read until the brokers, which are updated shortly after ZooKeeper, report the same topics."""
+    deadline = time.monotonic() + 180
+    facts = compared.until_reported()
+    while (said := described(lab)) != topics_of(facts) or said == before:
+        assert time.monotonic() < deadline, (said, topics_of(facts))
+        all_touched(compared)
+        facts = compared.until_reported(len(compared.reported()) + 1)
+    return said, facts
+
+
+def test_what_kafka_does_to_topics_is_told_as_it_does_it(lab: Lab) -> None:
+    """In ZooKeeper mode, without another source: create, extend, move, configure, delete."""
+
+    def until(what: str) -> ZkTopicChanged:
+        def found() -> ZkTopicChanged | None:
+            return next((each for each in of_topic() if each.what == what), None)
+
+        watched.until(lambda: found() is not None)
+        each = found()
+        assert each is not None
+        return each
+
+    def of_topic() -> list[ZkTopicChanged]:
+        told = (each for each in watched.appended() if isinstance(each, ZkTopicChanged))
+        return [each for each in told if each.topic == "young"]
+
+    with watching(lab.zookeeper_connect) as watched:
+        watched.until_seen()
+        began_ms = wall_ms()
+        lab.create_topic("young", 2, 1)
+        appeared = until("appeared")
+        assert appeared.at_ms is not None
+        assert began_ms <= appeared.at_ms <= appeared.seen_ms
+        add_partitions(lab, "young", 3)
+        extended = until("reassigned")
+        assert (extended.was, extended.now, extended.moved) == (2, 3, 0)
+        before = topic_of(data(watched.of(f"{TOPICS}/young")[-1])).replicas
+        reassign(lab, {("young", 0): [3 - before[0][0]]})
+        watched.until(lambda: any(each.moved for each in of_topic()))
+        moved = next(each for each in of_topic() if each.moved)
+        assert moved.named[0][:2] == (0, before[0])
+        lab.delete_topic("young")
+        assert until("vanished").topic_id == appeared.topic_id
+        assert sum(each.what in {"appeared", "vanished"} for each in of_topic()) == 2

@@ -1,4 +1,8 @@
-"""A real broker with SASL_SSL and ACLs: why it rejects a client is named, and what it hides."""
+"""A real broker with SASL_SSL and ACLs, a real controller with SASL.
+
+Why they reject a client is named: a wrong password, user or mechanism, a missing right; and what
+the broker hides from it.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
@@ -11,6 +15,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import ResourceType  # type: ignore[attr-defined]  # it exports it
 
 from orchestrator.lab import Lab, LabSpec
+from streams.kafka.connection import Connection
 from streams.kafka.errors import ConnectionFailed, NotAuthorized, RequestRefused
 from streams.kafka.node import Node
 from streams.kafka.throttle import Throttles
@@ -21,7 +26,7 @@ from streams.net.security import Security
 from tests.streams.zookeeper.certificates import Authority
 from tests.support.granting import AUTHORIZED, grant, withdraw
 from tests.support.polling import polls, until
-from tests.support.secured_listener import of_broker
+from tests.support.secured_listener import MODULES, of_broker, of_controller
 
 pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=1.0)]
 
@@ -33,11 +38,16 @@ ID_RIGHTS: Final = ("WRITE", "DESCRIBE")
 
 @dataclass
 class Secured:
-    """A lab whose broker has a listener for users with passwords."""
+    """A lab whose broker and controller have a listener for users with passwords.
+
+    Attributes:
+        controller: Where the controller listens with SASL; the lab itself uses another listener.
+    """
 
     lab: Lab
     endpoint: Endpoint
     security: Security
+    controller: Endpoint
 
     def writer(self) -> TopicWriter:
         return TopicWriter([self.endpoint], self.security, TOPIC, NAME)
@@ -68,13 +78,23 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
     certificate = authority.issue("broker-1")
     (password := folder / "password").write_text("right")
     password.chmod(0o600)
-    properties = dict(AUTHORIZED)
+    properties, of_the_controller = dict(AUTHORIZED), dict(AUTHORIZED)
     spec = LabSpec(
-        brokers=1, directories=1, broker_properties=properties, controller_properties=AUTHORIZED
+        brokers=1,
+        directories=1,
+        broker_properties=properties,
+        controller_properties=of_the_controller,
     )
     with Lab(spec) as lab:
         endpoint, secured_properties = of_broker(lab, {USER: "right"}, certificate)
         properties |= secured_properties
+        controller, secured_properties = of_controller(lab, {"kraftgate": "right"})
+        of_the_controller |= secured_properties | {
+            "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256",
+            "listener.name.secured.scram-sha-256.sasl.jaas.config": (
+                f"{MODULES}.scram.ScramLoginModule required;"
+            ),
+        }
         lab.start_kraft()
         lab.create_topic(TOPIC, 1, 1)
         admin = lab.broker_bootstrap
@@ -91,7 +111,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
         )
         # The first TLS connection to a busy broker takes longer than a request may.
         until(lambda: _lets_in(endpoint, security))
-        yield Secured(lab, endpoint, security)
+        yield Secured(lab, endpoint, security, controller)
 
 
 def _lets_in(endpoint: Endpoint, security: Security) -> bool:
@@ -204,3 +224,51 @@ def test_what_the_listener_rejects_is_named(
         Throttles([secured.endpoint], security).read(1)
     assert says in str(caught.value)
     assert str(caught.value).endswith(": check `publish.security`")
+
+
+def _of_controller(tmp_path: Path, mechanism: str, password: str, user: str) -> Security:
+    file = tmp_path / "password"
+    file.write_text(password)
+    return Security(
+        protocol="SASL_PLAINTEXT",
+        sasl_mechanism=mechanism,
+        username=user,
+        password_file=file,
+        key="controllers.security",
+    )
+
+
+def _connect(endpoint: Endpoint, wanted: Security) -> Connection:
+    """Connect with the time that the first connection to a busy controller needs."""
+    return Connection(endpoint, wanted, connect_timeout_ms=60_000)
+
+
+def test_the_controller_lets_the_right_password_in(secured: Secured, tmp_path: Path) -> None:
+    _connect(secured.controller, _of_controller(tmp_path, "PLAIN", "right", "kraftgate")).close()
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "user", "said"),
+    [
+        ("PLAIN", "kraftgate", "Authentication failed: Invalid username or password"),
+        ("PLAIN", "nobody", "Authentication failed: Invalid username or password"),
+        ("SCRAM-SHA-256", "kraftgate", "during authentication due to invalid credentials"),
+        ("SCRAM-SHA-512", "kraftgate", "the listener does not offer this mechanism"),
+    ],
+)
+def test_credentials_that_the_controller_rejects_are_named(
+    secured: Secured, tmp_path: Path, mechanism: str, user: str, said: str
+) -> None:
+    endpoint = secured.controller
+    with pytest.raises(AuthenticationFailed) as caught:
+        _connect(endpoint, _of_controller(tmp_path, mechanism, "wrong", user))
+    begins = f"{endpoint}: authentication failed for user {user} with {mechanism}: "
+    assert str(caught.value).startswith(begins)
+    assert said in str(caught.value)
+    assert str(caught.value).endswith(": check `controllers.security`")
+
+
+def test_a_listener_without_sasl_is_not_mistaken_for_a_wrong_password(secured: Secured) -> None:
+    wanted = Security(protocol="SSL", key="controllers.security")
+    with pytest.raises(ConnectionFailed, match="failed TLS"):
+        _connect(secured.controller, wanted)
