@@ -17,8 +17,8 @@ def lab() -> Iterator[Lab]:
 
 @pytest.fixture
 def connect(lab: Lab, request: pytest.FixtureRequest) -> str:
-    """A chroot of the test's own; nothing has made it yet."""
-    return f"{lab.zookeeper_connect}/{request.node.name.partition('[')[0]}"
+    """A chroot of the test's own; nothing has made it yet. Two files may have tests of one name."""
+    return f"{lab.zookeeper_connect}/{request.path.stem}-{request.node.name.partition('[')[0]}"
 
 
 @pytest.fixture
