@@ -217,7 +217,7 @@ def test_moves_under_load(cluster: Cluster) -> None:
         # What a killed command left is found in the audit trail, which has no mode.
         _killed(cluster, KILLED_AFTER if kraft else KILLED_AFTER[-1:])
         _restarted(cluster)
-        if kraft:  # under ZooKeeper, tests/orchestrator/execution/test_destination_full.py
+        if kraft:  # under ZooKeeper, tests/orchestrator/execution/test_real_moves.py
             _destination_fails(cluster)
         _source_fails(cluster)
         acknowledged, consumed = traffic.finish()
