@@ -18,13 +18,23 @@ _UNSHARE = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", _READ
 @contextmanager
 def mounted(path: Path, size_mb: int) -> Iterator[None]:
     """Mount a volume in memory; skip the test where that is not permitted."""
+    with mounted_if_permitted(path, size_mb) as why_not:
+        if why_not is not None:
+            pytest.skip(why_not)
+        yield
+
+
+@contextmanager
+def mounted_if_permitted(path: Path, size_mb: int) -> Iterator[str | None]:
+    """Mount a volume in memory, or yield why that is not permitted."""
     path.mkdir(parents=True, exist_ok=True)
     command = ["mount", "-t", "tmpfs", "-o", f"size={size_mb}m", "tmpfs", str(path)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
-        pytest.skip(f"a small volume cannot be mounted here: {done.stderr.strip()}")
+        yield f"a small volume cannot be mounted here: {done.stderr.strip()}"
+        return
     try:
-        yield
+        yield None
     finally:
         subprocess.run(["umount", "--lazy", str(path)], check=True)
 

@@ -5,7 +5,7 @@ The cases are those of the unit tests. The files are read by Kafka 3.9's MetaPro
 """
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -21,11 +21,11 @@ from orchestrator.lab.cluster import properties
 from orchestrator.lab.cluster.layout import Member
 from orchestrator.lab.errors import ProcessDiedError
 from streams.log_dirs.local_host import read_meta
-from tests.migration.assessment.meta_cases import CASES, ID_1, Entries, MetaCase, text
+from tests.migration.assessment.meta_cases import CASES, ID_1, Entries, text
 
-pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=2.5)]
+pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=2.25)]
 
-DIRECTORIES = 13
+DIRECTORIES = 16
 """One for each case that can share a start, and the first."""
 
 CONTROLLER = 3000
@@ -56,12 +56,11 @@ def test_each_case_in_each_mode() -> None:
         controller_properties=SHORT_SESSIONS,
     )
 
-    def walk(mode: Mode) -> list[str]:
-        found = node.walk(mode)
+    def in_another_spelling(start: Callable[[Node], Iterable[str | None]]) -> list[str]:
         settings["metadata.log.dir"] = f"{folders[0]}/"
-        line = replace(node, metadata_log_dir=f"{folders[0]}/").compared(mode)
+        found = start(replace(node, metadata_log_dir=f"{folders[0]}/"))
         del settings["metadata.log.dir"]
-        return [*found, *filter(None, [line])]
+        return [*filter(None, found)]
 
     with Lab(spec) as lab:
         folders = [lab.directory(1, index) for index in range(DIRECTORIES)]
@@ -69,15 +68,17 @@ def test_each_case_in_each_mode() -> None:
         lab.start_zookeeper()
         lab.start_brokers()
         lab.stop("broker-1")
-        wrong = walk(Mode.ZOOKEEPER)
+        wrong = in_another_spelling(lambda node: node.walk(Mode.ZOOKEEPER))  # does not use it
         lab.start_controllers()
         lab.enter_migration(1)
         lab.wait_copied()
         lab.stop("broker-1")
-        wrong += walk(Mode.MIGRATING)
+        wrong += node.walk(Mode.MIGRATING)
+        wrong += in_another_spelling(lambda node: [node.compared(Mode.MIGRATING)])
         lab.move_to_kraft(1)
         lab.stop("broker-1")
-        wrong += walk(Mode.KRAFT)
+        wrong += node.walk(Mode.KRAFT)
+        wrong += in_another_spelling(lambda node: [node.compared(Mode.KRAFT)])
     assert not wrong, "\n".join(wrong)
 
 
@@ -272,25 +273,30 @@ def _another_cluster(controller: Node, broker: Node) -> list[str]:
 def _starts(
     mode: Mode, files: list[Entries]
 ) -> Iterator[tuple[str, Mapping[int, str | None], int | None]]:
-    """Yield each start: its cases, the texts by directory, and where a metadata log is made."""
-    shared: dict[int, str | None] = {}
-    names = []
+    """Yield each start: its cases, the texts by directory, and where a metadata log is made.
+
+    The last one is that of all cases with which the node starts, each with a second file of its
+    own, unless another case has the same one.
+    """
+    first, shared = dict(files[0]), dict[int, str | None]()
+    names, shared_log = [], None
     for case in CASES:
-        if mode not in case.refused and _changes_only_the_second(case, files):
-            index = 1 + len(shared)
-            shared[index] = case.change([dict(files[0]), dict(files[index])])[1]
-            names.append(case.name)
-        else:
+        if mode in case.refused or case.is_everywhere:
             texts = case.change([dict(files[0]), dict(files[1])])
             # Directories without a case would hide that no file is left to read.
             others = dict.fromkeys(range(2, DIRECTORIES), texts[1]) if case.is_everywhere else {}
             yield case.name, dict(enumerate(texts)) | others, case.metadata_log_in
-    yield ", ".join(names), shared, None
-
-
-def _changes_only_the_second(case: MetaCase, files: list[Entries]) -> bool:
-    first, _ = case.change([dict(files[0]), dict(files[1])])
-    return first == text(files[0]) and case.metadata_log_in is None
+            continue
+        index = 1 + len(shared)
+        changed, second = case.change([dict(first), dict(files[index])])
+        assert changed is not None
+        first = dict(line.split("=", 1) for line in changed.splitlines())
+        index = next((at for at, other in shared.items() if other == second), index)
+        shared[index] = second
+        if case.metadata_log_in is not None:
+            shared_log = index
+        names.append(case.name)
+    yield ", ".join(names), {0: text(first), **shared}, shared_log
 
 
 def _write(folder: Path, content: str | None) -> None:

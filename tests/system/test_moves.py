@@ -18,9 +18,11 @@ from typing import Final
 import pytest
 
 from migration.moves.planner import THROTTLE
+from migration.observed.probed import Broker, TopicPartition
 from orchestrator.audit.log import AUDIT_FILE, AuditLog
 from orchestrator.audit.move_entries import left_throttled
 from orchestrator.errors import ExitCode
+from orchestrator.execution.moves import Requests
 from orchestrator.lab import Lab, LabSpec
 from streams.kafka.throttle import Throttles
 from streams.net.endpoint import Endpoint
@@ -32,12 +34,13 @@ from tests.support.polling import polls, until
 from tests.system.execution.traffic import Traffic
 from tests.system.killing import CLUSTER, Killed
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=5)]
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=4)]
 
 SLOW, FAST = "1", "1000000000"
 EARLIER: Final = "123456789"
-"""The operator's own throttle of broker 1; the others have none."""
-TOPICS: Final = ("load", "big")
+"""The operator's own throttle of broker 1; broker 2 has none."""
+BIG: Final = TopicPartition("big", 0)
+TOPICS: Final = ("load", BIG.topic)
 RECORDS, RECORD_BYTES = 4000, 1000
 SPEC = {
     "replica.high.watermark.checkpoint.interval.ms": "500",
@@ -179,7 +182,7 @@ def cluster(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cluster]:
     folder = tmp_path_factory.mktemp("moves")
-    with Lab(LabSpec(brokers=3, directories=2, broker_properties=SPEC)) as lab:
+    with Lab(LabSpec(brokers=2, directories=2, broker_properties=SPEC)) as lab:
         if request.param == "kraft":
             lab.start_kraft()
             sources = f'brokers: {{bootstrap: "{lab.broker_bootstrap}"}}\n'
@@ -188,8 +191,8 @@ def cluster(
             lab.start_brokers()
             sources = f'brokers: {{bootstrap: "{lab.broker_bootstrap}"}}\n'
             sources += f'zookeeper: {{connect: "{lab.zookeeper_connect}"}}\n'
-        lab.create_topic("load", 2, 3, config={"min.insync.replicas": "2"})
-        lab.create_topic("big", 1, 3)
+        lab.create_topic("load", 2, 2)
+        lab.create_topic("big", 1, 2)
         lab.wait_in_sync()
         lab.produce("big", 0, RECORDS, size_bytes=RECORD_BYTES)
         alter_broker(lab, 1, THROTTLE, str(EARLIER))
@@ -214,7 +217,7 @@ def test_moves_under_load(cluster: Cluster) -> None:
         # What a killed command left is found in the audit trail, which has no mode.
         _killed(cluster, KILLED_AFTER if kraft else KILLED_AFTER[-1:])
         _restarted(cluster)
-        if kraft:  # under ZooKeeper, tests/orchestrator/execution/test_destination_full.py
+        if kraft:  # under ZooKeeper, tests/orchestrator/execution/test_real_moves.py
             _destination_fails(cluster)
         _source_fails(cluster)
         acknowledged, consumed = traffic.finish()
@@ -293,21 +296,21 @@ def _restarted(cluster: Cluster) -> None:
     After the start, a replica that the throttle had stopped may move no longer (seen on 3.9.1).
     """
     throttles = Throttles(Endpoint.parse_list(cluster.lab.broker_bootstrap), Security())
-    assert throttles.read(3).own is None
-    with _moving(cluster, 3, cluster.elsewhere(3)) as (process, plan):
-        cluster.lab.restart("broker-3")
+    assert throttles.read(2).own is None
+    with _moving(cluster, 2, cluster.elsewhere(2)) as (process, plan):
+        cluster.lab.restart("broker-2")
         cluster.lab.wait_in_sync()
-        throttles.read(3)  # answered; the copy may have ended, and with it the throttle
+        throttles.read(2)  # answered; the copy may have ended, and with it the throttle
         process.send_signal(signal.SIGINT)
         said, _ = process.communicate()
     if process.returncode != ExitCode.DONE:
         assert process.returncode == ExitCode.FAILED, said
         assert "interrupted" in said or "it no longer moves" in said, said
         assert "is not restored" not in said, said
-        kept = "broker 3 keeps the throttle" in said
-        until(lambda: cluster.throttle(3) == (SLOW if kept else None))
+        kept = "broker 2 keeps the throttle" in said
+        until(lambda: cluster.throttle(2) == (SLOW if kept else None))
         _resumed(cluster, plan)
-    cluster.require_clean(3, None)
+    cluster.require_clean(2, None)
 
 
 def _destination_fails(cluster: Cluster) -> None:
@@ -317,8 +320,11 @@ def _destination_fails(cluster: Cluster) -> None:
         _fails(cluster, 2, 1)
         said, _ = process.communicate()
     assert process.returncode == ExitCode.FAILED
-    assert f"it does not move: {cluster.lab.directory(2, 1)} is not online" in said
+    target = str(cluster.lab.directory(2, 1))
+    assert f"it does not move: {target} is not online" in said
     cluster.require_clean(2, None)
+    requests = Requests({2: Broker(id=2, endpoint=cluster.lab.broker(2).address)}, Security())
+    assert requests.alter(2, {BIG: target}) == {BIG: "KAFKA_STORAGE_ERROR (56)"}
     _healed(cluster, 2, 1)
 
 

@@ -118,7 +118,7 @@ def test_a_new_state_directory_is_published_from_its_beginning() -> None:
 
 
 class _Writer:
-    """In place of a topic: what it cannot be made to do on demand. The real one: test_published."""
+    """In place of a topic: what a real one (test_two_clusters) cannot be made to do on demand."""
 
     failures: ClassVar[list[Exception]] = []
     written: ClassVar[list[Record]] = []

@@ -1,4 +1,4 @@
-"""What librdkafka answers between two records of a transaction; a real topic: test_published."""
+"""What librdkafka answers between two records of a transaction; a real topic: test_two_clusters."""
 
 import threading
 from collections.abc import Callable
