@@ -26,9 +26,9 @@ from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.config.load import Config, load_config
-from orchestrator.execution.allowed import allowed
+from orchestrator.execution.allowed import Place, allowed
 from orchestrator.execution.approvals import basis
-from orchestrator.execution.route import CheckpointInstance, checkpoint_of
+from orchestrator.hooks.runs import HookRuns
 from orchestrator.run import execution_status
 from orchestrator.run.assessed import Assessor
 from orchestrator.run.reader import Reader
@@ -260,14 +260,20 @@ class World:
         current = walk.current
         approved = 0 if current is None else len(current.approvals)
         told = scenes.told(self.scene, self.at, self.shape, approved)
-        holds, instance, title = list(told.holds), None, None
+        holds, place, title = list(told.holds), None, None
         if walk.paused is not None:
             holds.insert(0, f"paused by {walk.paused.by.who}: {walk.paused.reason}")
-        runbook = scenes.RUNBOOK.runbook
         if current is not None:
-            checkpoint = checkpoint_of(runbook, walk.path, current.id)
-            instance = CheckpointInstance(id=current.id, checkpoint=checkpoint, bind={})
-            title = checkpoint.title
+            place = Place(
+                execution=walk,
+                state=current,
+                loaded=scenes.RUNBOOK,
+                view=self._view,
+                runs=HookRuns(self.config.state_dir),
+                hooks=None,
+                has_hook=lambda _: False,
+            )
+            title = place.checkpoint.title
         said = execution_status.status_of(
             walk,
             self.at.now_ms,
@@ -279,7 +285,7 @@ class World:
             basis=self._basis() if told.people else None,
             place=told.place,
             turn=told.turn,
-            can=tuple(allowed(walk, runbook, instance, self._view(), has_hook=False)),
+            can=tuple(allowed(walk, place)),
         )
         execution_status.write(self._home / execution_status.EXECUTION_FILE, said)
 
