@@ -6,11 +6,12 @@ in the trail before it does it, with the orchestrator's fence, so that of two pr
 that took the fence last can act.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
+from migration.assessment.assess import in_zookeeper_mode
 from migration.assessment.conditions import (
     SOAK,
     Condition,
@@ -27,6 +28,7 @@ from migration.image.summary import BrokerSummary
 from migration.values.durations import duration_text
 from migration.values.evidence import capitalized
 from orchestrator.audit.execution import entries
+from orchestrator.audit.execution.concern import concern
 from orchestrator.audit.execution.entries import Body, JsonFacts, RecordedFinding
 from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
 from orchestrator.audit.execution.trail import ExecutionTrail
@@ -54,7 +56,7 @@ from orchestrator.execution.route import (
     was_begun,
 )
 from orchestrator.execution.steps import Hold, Steps, sources_of_text
-from orchestrator.run.execution_status import IF_BEGUN, ExecutionStatus, Turn, status_of
+from orchestrator.run.execution_status import IF_BEGUN, CheckpointStatus, ExecutionStatus, Turn
 from orchestrator.runbook.loaded import Loaded, has_hash
 from orchestrator.runbook.model import Part, Step
 
@@ -118,6 +120,7 @@ class Executor:
         self._steps = steps(self._record)
         self._brokers: dict[int, BrokerSummary] = {}
         self._now_ms = 0
+        self._in_zookeeper_mode: Mapping[int, int] = {}
         self._evaluating: tuple[str, Stage] | None = None
         self._evaluating_since_ms = 0
 
@@ -129,7 +132,7 @@ class Executor:
                 done without it.
             HookError: the state of a hook cannot be read.
         """
-        self._now_ms = view.now_ms
+        self._now_ms, self._in_zookeeper_mode = view.now_ms, in_zookeeper_mode(view)
         self._evaluator.begin_tick()
         try:
             return self._tick(view, facts)
@@ -639,23 +642,44 @@ class Executor:
         id_ = None if instance is None else instance.id
         known = instance if isinstance(instance, CheckpointInstance) else None
         people = 0 if known is None else approvals_needed(execution, known)
-        return status_of(
-            execution,
-            self._now_ms,
+        at = None if id_ is None else execution.checkpoint(id_)
+        asks = None if at is None else at.asks
+        if asks is None and execution.elsewhere is not None:
+            asks = execution.elsewhere.words()
+        paused, turn = execution.paused, turn or self._end_elsewhere(execution) or Turn()
+        can = tuple(allowed(execution, self._steps.place(execution, self._loaded, known, view)))
+        return ExecutionStatus(
+            at_ms=self._now_ms,
+            runbook=execution.runbook,
             checkpoint=id_,
             title=None if known is None else known.checkpoint.title,
+            stage=None if at is None else at.stage,
             holds=holds,
             findings=tuple(RecordedFinding.of(each) for each in findings),
+            shown=None if at is None or at.stage is not Stage.SHOWN else at.shown,
+            path=execution.path,
+            paused=None if paused is None else f"{paused.by.who}: {paused.reason}",
+            outcome=execution.outcome,
+            execute=execution.execute,
+            asks=asks,
+            places=tuple(map(CheckpointStatus.model_validate, execution.checkpoints.values())),
+            unexpected=execution.unexpected,
             people=people,
             basis=self._basis(view) if people and view is not None else None,
+            approved_by=tuple(sorted(each.by.words() for each in at.approvals) if at else ()),
             finalize_is_near=finalize_is_near(self._loaded.runbook, execution.path, id_),
             finalize_is_in_progress=finalize_is_in_progress(
                 self._loaded.runbook, execution.path, id_
             ),
             controllers_stop=controllers_stop(self._loaded.runbook, execution),
             place="" if view is None else place_of(execution, self._loaded.runbook, view, id_),
-            turn=turn or self._end_elsewhere(execution),
-            can=tuple(allowed(execution, self._steps.place(execution, self._loaded, known, view))),
+            turn=turn.text,
+            why=turn.why,
+            commands=turn.commands,
+            output=() if at is None or at.stage is not Stage.ASKS else at.output,
+            can=can,
+            at={each: concern(each, execution) for each in can},
+            in_zookeeper_mode=self._in_zookeeper_mode,
         )
 
 
