@@ -8,7 +8,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, TypeAlias
 
-from migration.assessment.assess import in_zookeeper_mode
 from migration.assessment.polled import NOT_POLLED, Polled
 from migration.observed.log_dirs import DisksImage
 from migration.observed.zookeeper import ZooKeeperImage
@@ -191,16 +190,14 @@ class _ClusterExecution:
     def tick(self, one: Assessed) -> None:
         """Continue the execution with this tick, and write its status."""
         self.facts.note(one.read)
-        view = one.assessment.view
         try:
-            status = self._executor.tick(view, _evidence(one.read))
+            status = self._executor.tick(one.assessment.view, _evidence(one.read))
         except HookError as error:
             if self._is_only:
                 raise
             status = self._executor.failed(error)
         if status is None:
             return
-        status = status.model_copy(update={"in_zookeeper_mode": in_zookeeper_mode(view)})
         same = self.status is not None and self.status.says_the_same(status, _WRITE_EVERY_MS)
         if not same or not self._written:
             self.status, self._written = status, True

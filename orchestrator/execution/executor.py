@@ -6,11 +6,12 @@ in the trail before it does it, with the orchestrator's fence, so that of two pr
 that took the fence last can act.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
+from migration.assessment.assess import in_zookeeper_mode
 from migration.assessment.conditions import (
     SOAK,
     Condition,
@@ -30,11 +31,12 @@ from migration.image.summary import BrokerSummary
 from migration.values.durations import duration_text
 from migration.values.evidence import capitalized
 from orchestrator.audit.execution import entries
+from orchestrator.audit.execution.concern import concern
 from orchestrator.audit.execution.entries import Body, JsonFacts, RecordedFinding
 from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.errors import ExecutionError, HookError
-from orchestrator.execution.allowed import allowed
+from orchestrator.execution.allowed import OfCheckpoint, allowed, hook_runs, refusal
 from orchestrator.execution.approvals import basis, changed
 from orchestrator.execution.commands import Commands
 from orchestrator.execution.evaluation import PartEvaluator, PartResult
@@ -57,8 +59,8 @@ from orchestrator.execution.route import (
     was_begun,
 )
 from orchestrator.execution.steps import Hold, Steps, sources_of_text
-from orchestrator.run.execution_status import IF_BEGUN, ExecutionStatus, Turn, status_of
-from orchestrator.runbook.loaded import Loaded
+from orchestrator.run.execution_status import IF_BEGUN, CheckpointStatus, ExecutionStatus, Turn
+from orchestrator.runbook.loaded import Loaded, has_hash
 from orchestrator.runbook.model import Part, Step
 
 _SAY_DONE: Final = (
@@ -120,6 +122,7 @@ class Executor:
         self._steps = steps(self._record)
         self._brokers: dict[int, BrokerSummary] = {}
         self._now_ms = 0
+        self._in_zookeeper_mode: Mapping[int, int] = {}
         self._evaluating: tuple[str, Stage] | None = None
         self._evaluating_since_ms = 0
 
@@ -131,7 +134,7 @@ class Executor:
                 done without it.
             HookError: the state of a hook cannot be read.
         """
-        self._now_ms = view.now_ms
+        self._now_ms, self._in_zookeeper_mode = view.now_ms, in_zookeeper_mode(view)
         self._evaluator.begin_tick()
         try:
             return self._tick(view, facts)
@@ -184,7 +187,7 @@ class Executor:
         update = {
             "turn": f"Skip {at.instance.id}: the cluster has passed its step",
             "why": why,
-            "commands": (self._commands.make("skip", at.instance.id), *self._ways_out(at)),
+            "commands": self._choices(at, "skip", "rollback")[0],
             "shown": None,
         }
         return found.model_copy(update=update)
@@ -218,7 +221,7 @@ class Executor:
     def _restore(self, execution: ExecutionState) -> tuple[str, Turn]:
         """Return why nothing is executed with this runbook, and what an operator must do."""
         file = self._loaded.path
-        if self._loaded.is_now(execution.sha256):
+        if has_hash(file, execution.sha256):
             text = "End `kraftgate run` and start it again"
             why = f"it has the text of {file} from its start; the execution began with another"
             return f"{text}: {why}", Turn(text=text, why=why)
@@ -316,7 +319,7 @@ class Executor:
             turn, is_asked = resume, False
         elif not is_asked:
             turn = Turn()
-        if self._has_hook(at.instance, at.view):
+        if "execute" in result.can:
             hand_over = self._commands.make("decide", at.instance.id, "--execute")
             holds = (*holds, _HAND_OVER.format(hand_over))
         # A headline that named the gate first would ask for the step. An absent broker was mostly
@@ -461,40 +464,36 @@ class Executor:
 
         While processes of its hook run, it is not done: they may change the broker again.
         """
-        state = at.state
         may_be_done = (
-            state.outcome_unknown
-            and not state.open_before
-            and not (state.run is not None and self._steps.left_running(state.run))
+            at.state.outcome_unknown
+            and not at.state.open_before
+            and not hook_runs(at.state, self._steps.runs)
         )
         if may_be_done and self._evaluate(at, "opens_when").holds:
             return self._pass(at.instance.id, "opened", at.facts)
         return self._asks(at)
 
     def _asks(self, at: _Tick) -> ExecutionStatus:
-        repeat = self._commands.make("decide", at.instance.id, "--repeat")
-        asks = (
-            f"a decision, since {at.state.asks}. Check the host, then: {repeat}, or --done instead"
-            " of --repeat if the step is done"
-        )
-        turn = Turn(
-            text=f"Decide about the failed step: {self._steps.action(at.instance, at.view)}",
-            commands=(
-                repeat,
-                self._commands.make("decide", at.instance.id, "--done"),
-                *self._ways_out(at),
-            ),
-        )
-        return self._status(at.instance, (asks,), view=at.view, turn=turn)
+        commands, refused = self._choices(at, "repeat", "done", "rollback")
+        asks = "; ".join(filter(None, (at.state.asks, refused)))
+        hold = f"a decision, since {asks}"
+        if refused is None:
+            repeat = self._commands.make("decide", at.instance.id, "--repeat")
+            hold += f". Check the host, then: {repeat}, or --done instead if the step is done"
+        action = self._steps.action(at.instance, at.view)
+        turn = Turn(text=f"Decide about the failed step: {action}", commands=commands)
+        found = self._status(at.instance, (hold,), view=at.view, turn=turn)
+        return found.model_copy(update={"asks": asks})
 
-    def _ways_out(self, at: _Tick) -> Iterator[str]:
-        """Yield the commands that give up a step."""
-        can = tuple(
-            allowed(at.execution, self._loaded.runbook, at.instance, at.view, has_hook=False)
-        )
-        for action in ("rollback", "abort"):
-            if action in can:
-                yield self._commands.make(action)
+    def _choices(self, at: _Tick, *actions: OfCheckpoint) -> tuple[tuple[str, ...], str | None]:
+        """Return the commands of an abort and of the allowed actions; why the first is refused."""
+        execution, id_ = self._trail.state() or at.execution, at.instance.id
+        place = self._steps.place(execution, self._loaded, at.instance, at.view)
+        refused = ["" if place is None else refusal(each, place) for each in actions]
+        words: dict[str, tuple[str, ...]] = {"skip": ("skip", id_), "rollback": ("rollback",)}
+        able = [each for each, why in zip(actions, refused, strict=True) if why is None]
+        commands = (words.get(each, ("decide", id_, f"--{each}")) for each in able)
+        return tuple(self._commands.make(*each) for each in (*commands, ("abort",))), refused[0]
 
     def _gate(self, at: _Tick, how: How) -> ExecutionStatus:
         answer = self._evaluate(at, "opens_when")
@@ -523,13 +522,12 @@ class Executor:
         shows_effect = not lacks or (one is not None and one.held and not one.fenced)
         if at.state.stage is not Stage.STEP_DONE or waited_ms < after_ms or shows_effect:
             return None
+        commands, refused = self._choices(at, "repeat", "rollback")
+        why = f"it ended over {duration_text(after_ms)} ago, and {lacks[0].reason}"
         return Turn(
             text=f"Do the step by hand, or repeat it: {self._steps.action(at.instance, at.view)}",
-            why=f"it ended over {duration_text(after_ms)} ago, and {lacks[0].reason}",
-            commands=(
-                self._commands.make("decide", at.instance.id, "--repeat"),
-                *self._ways_out(at),
-            ),
+            why=f"{why}; {refused}" if refused else why,
+            commands=commands,
         )
 
     def _pass(self, id_: str, how: How, facts: JsonFacts) -> ExecutionStatus:
@@ -651,38 +649,45 @@ class Executor:
         id_ = None if instance is None else instance.id
         known = instance if isinstance(instance, CheckpointInstance) else None
         people = 0 if known is None else approvals_needed(execution, known)
-        return status_of(
-            execution,
-            self._now_ms,
+        at = None if id_ is None else execution.checkpoint(id_)
+        asks = None if at is None else at.asks
+        if asks is None and execution.elsewhere is not None:
+            asks = execution.elsewhere.words()
+        paused, turn = execution.paused, turn or self._end_elsewhere(execution) or Turn()
+        can = tuple(allowed(execution, self._steps.place(execution, self._loaded, known, view)))
+        return ExecutionStatus(
+            at_ms=self._now_ms,
+            runbook=execution.runbook,
             checkpoint=id_,
             title=None if known is None else known.checkpoint.title,
+            stage=None if at is None else at.stage,
             holds=holds,
             findings=tuple(RecordedFinding.of(each) for each in findings),
+            shown=None if at is None or at.stage is not Stage.SHOWN else at.shown,
+            path=execution.path,
+            paused=None if paused is None else f"{paused.by.who}: {paused.reason}",
+            outcome=execution.outcome,
+            execute=execution.execute,
+            asks=asks,
+            places=tuple(map(CheckpointStatus.model_validate, execution.checkpoints.values())),
+            unexpected=execution.unexpected,
             people=people,
             basis=self._basis(view) if people and view is not None else None,
+            approved_by=tuple(sorted(each.by.words() for each in at.approvals) if at else ()),
             finalize_is_near=finalize_is_near(self._loaded.runbook, execution.path, id_),
             finalize_is_in_progress=finalize_is_in_progress(
                 self._loaded.runbook, execution.path, id_
             ),
             controllers_stop=controllers_stop(self._loaded.runbook, execution),
             place="" if view is None else place_of(execution, self._loaded.runbook, view, id_),
-            turn=turn or self._end_elsewhere(execution),
-            can=tuple(
-                allowed(
-                    execution,
-                    self._loaded.runbook,
-                    known,
-                    view,
-                    has_hook=self._has_hook(known, view),
-                )
-            ),
+            turn=turn.text,
+            why=turn.why,
+            commands=turn.commands,
+            output=() if at is None or at.stage is not Stage.ASKS else at.output,
+            can=can,
+            at={each: concern(each, execution) for each in can},
+            in_zookeeper_mode=self._in_zookeeper_mode,
         )
-
-    def _has_hook(self, instance: CheckpointInstance | None, view: View | None) -> bool:
-        step = None if instance is None else instance.checkpoint.step
-        if instance is None or step is None or view is None:
-            return False
-        return self._steps.has_hook(instance, step, view)
 
 
 _MOVES: Final = (

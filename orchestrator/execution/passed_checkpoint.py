@@ -13,7 +13,7 @@ from orchestrator.config.load import Config
 from orchestrator.errors import ConfigError, NoDataError, UnknownIdError
 from orchestrator.execution.route import checkpoints
 from orchestrator.runbook.load import load
-from orchestrator.runbook.loaded import Loaded
+from orchestrator.runbook.loaded import Loaded, has_hash
 from orchestrator.runbook.model import Checkpoint, ForwardCheckpoint
 
 _ID: Final = re.compile(r"0|[1-9][0-9]{0,9}")
@@ -95,7 +95,7 @@ def _execution(config: Config, cluster: str) -> ExecutionState | None:
 def _verdict(execution: ExecutionState | None, awaited: AwaitedCheckpoint) -> tuple[Verdict, str]:
     if execution is None:
         return Verdict.UNKNOWN, "no execution has begun: is `kraftgate run` running?"
-    if not awaited.loaded.is_now(execution.sha256):
+    if not has_hash(awaited.loaded.path, execution.sha256):
         why = (
             f"the last execution, of {execution.runbook}, is not of the current text of the"
             " configured runbook: kraftgate begin begins a new one"

@@ -276,12 +276,23 @@ def approved_at(
 
 def approvals_needed(execution: ExecutionState, instance: CheckpointInstance) -> int:
     """Return how many people must approve the step of an instance; 0: none, or it is covered."""
+    wanted = instance.checkpoint.approval
+    return 0 if wanted is None or without_approval(execution, instance) else wanted.people
+
+
+def without_approval(execution: ExecutionState, instance: CheckpointInstance) -> str | None:
+    """Return why the step of an instance needs no approval, as a phrase; None: it needs one."""
     wanted, state = instance.checkpoint.approval, execution.checkpoint(instance.id)
-    if wanted is None or instance.begun or state.stage is not Stage.ENTERED:
-        return 0
+    if wanted is None:
+        return "no approval"
+    if instance.begun:
+        return "no approval any more: it was given, and a step was begun"
+    if state.stage is not Stage.ENTERED:
+        return f"no approval any more: it is {state.stage}"
     earlier = approved_at(execution, state, wanted)[:-1]
-    covered = any(len(each.approvals) >= wanted.people for each in earlier)
-    return 0 if covered else wanted.people
+    if any(len(each.approvals) >= wanted.people for each in earlier):
+        return f"no approval: the one of {wanted.given_at} covers it"
+    return None
 
 
 def was_begun(state: CheckpointState) -> bool:

@@ -17,6 +17,7 @@ from orchestrator.audit.execution.running_step import Home
 from orchestrator.audit.execution.state import CheckpointState, ExecutionState
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import HookError, RunbookError, SecretUnknown
+from orchestrator.execution.allowed import Place
 from orchestrator.execution.commands import Commands
 from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import NotHeld
@@ -29,6 +30,7 @@ from orchestrator.output.visible import visible_line
 from orchestrator.run.execution_status import Turn
 from orchestrator.run.identity import accepted_ids
 from orchestrator.runbook.cluster_facts import addresses_of, planned_controllers
+from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.model import Step
 from orchestrator.runbook.step_values import Answers, step_values
 from orchestrator.runbook.templates import CONTROLLER_LINES, LOG_DIRS, fields_in, readable, render
@@ -84,7 +86,7 @@ class Steps:
     ) -> None:
         self._entry = entry
         self._make_hook = make_hook
-        self._runs = runs
+        self.runs = runs
         self._step_fence = StepFence(lock, runs, home, record, commands)
         self._host = home.host
         self._environment = environment
@@ -161,9 +163,28 @@ class Steps:
             return f"Perform step {step.name} of {instance.id}"
         return render(step.do, readable_fields(self._entry, instance, view))
 
-    def has_hook(self, instance: CheckpointInstance, step: Step, view: View) -> bool:
+    def place(
+        self,
+        execution: ExecutionState,
+        loaded: Loaded,
+        instance: CheckpointInstance | None,
+        view: View | None,
+    ) -> Place | None:
+        """Return what decides about an operator's actions; None: no checkpoint is current."""
+        if execution.current is None or instance is None or view is None:
+            return None
+        return Place(
+            execution=execution,
+            state=execution.current,
+            loaded=loaded,
+            view=lambda: view,
+            runs=self.runs,
+            hooks=None if self._entry.runbook is None else self._entry.runbook.hooks,
+            has_hook=lambda step: self._has_hook(step, _fields_of(self._entry, instance, view)),
+        )
+
+    def _has_hook(self, step: Step, fields: Mapping[str, str]) -> bool:
         """Return whether the step has a hook here, even one whose command cannot be made now."""
-        fields = _fields_of(self._entry, instance, view)
         try:
             return self._hook(step, fields, {}) is not None
         except RunbookError:
@@ -179,7 +200,7 @@ class Steps:
 
     def poll(self, checkpoint: str, run: str, now_ms: int) -> Hold | None:
         """Record the outcome of a run; return a hold while it runs."""
-        match self._runs.state(run):
+        match self.runs.state(run):
             case Running(ends_ms=ends_ms):
                 waits = f"the hook of {checkpoint} to end"
                 if ends_ms is None or now_ms < ends_ms + _OVERDUE_MS:
@@ -197,8 +218,9 @@ class Steps:
     def poll_leftover(self, checkpoint: CheckpointState, now_ms: int) -> Hold | None:
         """Do the same for a hook of an aborted execution, and wait for processes that it left."""
         run = str(checkpoint.run)
-        if left := self.left_running(run):
-            processes = ", ".join(map(str, left))
+        found = self.runs.state(run)
+        if isinstance(found, Unknown) and found.still_running:
+            processes = ", ".join(map(str, found.still_running))
             return Hold(f"the processes {processes} of the hook of {checkpoint.id} to end")
         return self.poll(checkpoint.id, run, now_ms)
 
@@ -220,11 +242,6 @@ class Steps:
             commands=("kraftgate help KraftgateStepNeedsDecision",),
         )
 
-    def left_running(self, run: str) -> tuple[int, ...]:
-        """Return the processes of a hook that run although its supervisor is gone."""
-        found = self._runs.state(run)
-        return found.still_running if isinstance(found, Unknown) else ()
-
     def _hook_environment(self, instance: CheckpointInstance, run: str) -> dict[str, str]:
         return {**self._environment, **step_environment(instance.id, instance.bind, run)}
 
@@ -235,7 +252,7 @@ class Steps:
 
     def _start(self, instance: CheckpointInstance, run: str, hook: Hook) -> None:
         try:
-            self._runs.start(run, hook)
+            self.runs.start(run, hook)
         except HookError as error:
             # An operator must check the outcome: the step is neither repeated nor taken as done.
             why = f"it could not be handed to its supervisor: {error}"

@@ -11,15 +11,8 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from orchestrator.audit.execution.concern import concern
 from orchestrator.audit.execution.entries import RecordedFinding
-from orchestrator.audit.execution.state import (
-    STAGE_WORDS,
-    CheckpointState,
-    ExecutionState,
-    Stage,
-    Unexpected,
-)
+from orchestrator.audit.execution.state import STAGE_WORDS, Stage, Unexpected
 from streams.state.files import make_parents, replace_file
 
 EXECUTION_FILE: Final = "walk.json"
@@ -117,64 +110,6 @@ class ExecutionStatus(_Stored):
         """Return whether `later` differs only in its time, by less than `within_ms`."""
         as_old = later.model_copy(update={"at_ms": self.at_ms})
         return abs(later.at_ms - self.at_ms) < within_ms and as_old == self
-
-
-def status_of(
-    execution: ExecutionState,
-    now_ms: int,
-    *,
-    checkpoint: str | None,
-    title: str | None,
-    holds: tuple[str, ...],
-    findings: tuple[RecordedFinding, ...],
-    people: int = 0,
-    basis: Mapping[str, str] | None = None,
-    finalize_is_near: bool | None = None,
-    finalize_is_in_progress: bool | None = None,
-    controllers_stop: bool = False,
-    place: str = "",
-    turn: Turn | None = None,
-    can: tuple[str, ...] = (),
-) -> ExecutionStatus:
-    at = None if checkpoint is None else execution.checkpoint(checkpoint)
-    paused, turn = execution.paused, turn or Turn()
-    return ExecutionStatus(
-        at_ms=now_ms,
-        runbook=execution.runbook,
-        checkpoint=checkpoint,
-        title=title,
-        stage=None if at is None else at.stage,
-        holds=holds,
-        findings=findings,
-        shown=None if at is None or at.stage is not Stage.SHOWN else at.shown,
-        path=execution.path,
-        paused=None if paused is None else f"{paused.by.who}: {paused.reason}",
-        outcome=execution.outcome,
-        execute=execution.execute,
-        asks=_asks(execution, at),
-        places=tuple(map(CheckpointStatus.model_validate, execution.checkpoints.values())),
-        unexpected=execution.unexpected,
-        people=people,
-        basis=basis,
-        approved_by=tuple(sorted(e.by.words() for e in at.approvals) if at else ()),
-        finalize_is_near=finalize_is_near,
-        finalize_is_in_progress=finalize_is_in_progress,
-        controllers_stop=controllers_stop,
-        place=place,
-        turn=turn.text,
-        why=turn.why,
-        commands=turn.commands,
-        output=() if at is None or at.stage is not Stage.ASKS else at.output,
-        can=can,
-        at={each: concern(each, execution) for each in can},
-    )
-
-
-def _asks(execution: ExecutionState, place: CheckpointState | None) -> str | None:
-    """Return why an operator must decide; None: no decision is needed."""
-    if place is not None and place.asks is not None:
-        return place.asks
-    return None if execution.elsewhere is None else execution.elsewhere.words()
 
 
 def write(file: Path, status: ExecutionStatus) -> None:

@@ -31,9 +31,10 @@ class Loaded:
         """Its name, file and hash, as JSON shows them."""
         return {"name": self.runbook.name, "file": str(self.path), "sha256": self.sha256}
 
-    def is_now(self, sha256: str) -> bool:
-        """Return whether the file has this hash now; False also if it cannot be read."""
-        try:
-            return hashlib.sha256(self.path.read_bytes()).hexdigest() == sha256
-        except OSError:
-            return False
+
+def has_hash(path: Path, sha256: str) -> bool:
+    """Return whether a file has this hash now; False also if it cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest() == sha256
+    except OSError:
+        return False

@@ -1,7 +1,6 @@
 """Records an approval of the step of the current checkpoint; approvals count by login."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from migration.assessment.conditions import DataSource, View
@@ -9,17 +8,15 @@ from migration.assessment.conditions.authority import brokers_not_known, not_kno
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.concern import opaque
 from orchestrator.audit.execution.entries import CONSOLE_LOGIN, Person
-from orchestrator.audit.execution.state import CheckpointState, Stage
 from orchestrator.errors import ExecutionError, NoDataError
+from orchestrator.execution.allowed import Place
 from orchestrator.execution.approvals import basis, changed
 from orchestrator.execution.operator.request import (
     OperatorRequest,
     RequestContext,
     Shown,
     open_request,
-    runbook_of,
 )
-from orchestrator.execution.route import checkpoint_of, is_covered
 from orchestrator.runbook.model import Checkpoint
 
 
@@ -32,29 +29,30 @@ def approve(request: OperatorRequest, checkpoint: str) -> None:
         NoDataError: the state that would be approved is stale or unknown.
     """
     with open_request(request) as at:
-        before = _approvable(at, checkpoint)
-        confirmed = _confirmed(at, request, before.checkpoint, checkpoint)
+        place, seen = _approvable(at, checkpoint)
+        confirmed = _confirmed(at, request, place.checkpoint, checkpoint)
         if request.shown is not None:
-            _require_shown(request.shown, before.basis)
+            _require_shown(request.shown, seen)
     with open_request(
         request
     ) as at:  # read again: an operator may have taken minutes to type the name
-        found = _approvable(at, checkpoint)
-        _require_same(before.basis, found.basis)
+        place, now = _approvable(at, checkpoint)
+        _require_same(seen, now)
         body = entries.Approved(
             checkpoint=checkpoint,
             by=at.by,
             reason=request.reason,
-            basis=found.basis,
+            basis=now,
             confirmed=confirmed,
         )
         at.record(body, f"{checkpoint} approved by {at.by.words()}")
-        others = [each for each in found.state.approvals if not each.by.same_login(at.by)]
-        if len(others) < len(found.state.approvals):
+        given, wanted = place.state.approvals, place.checkpoint.approval
+        others = [each for each in given if not each.by.same_login(at.by)]
+        if len(others) < len(given):
             at.output(f"login {at.by.login} had approved it already: it counts once")
-        if len(others) + 1 < found.people:
+        if wanted is not None and len(others) + 1 < wanted.people:
             at.output(
-                f"{found.people} people must approve, {len(others) + 1} did. The next approval"
+                f"{wanted.people} people must approve, {len(others) + 1} did. The next approval"
                 f" must come from {_other_login(at.by)}"
             )
 
@@ -64,14 +62,6 @@ def _other_login(by: Person) -> str:
     if by.login == CONSOLE_LOGIN:
         return "`kraftgate approve`"
     return "another login, or the console (`kraftgate run --console`)"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Approvable:
-    checkpoint: Checkpoint
-    state: CheckpointState
-    people: int
-    basis: Mapping[str, str]
 
 
 def _require_shown(shown: Shown, now: Mapping[str, str]) -> None:
@@ -93,25 +83,10 @@ _CHANGED: Final = "nothing was approved, because the state has changed since you
 _AGAIN: Final = "check it, then repeat the approval (kraftgate approve)"
 
 
-def _approvable(at: RequestContext, id_: str) -> _Approvable:
-    execution, state = at.current(id_)
-    loaded = runbook_of(at, execution)
-    checkpoint = checkpoint_of(loaded.runbook, execution.path, id_)
-    if checkpoint.approval is None:
-        raise ExecutionError(f"{id_} needs no approval")
-    view = at.view()
-    if is_covered(execution, checkpoint, id_, view.summary):
-        raise ExecutionError(
-            f"{id_} needs no approval any more: it was given, and a step was begun"
-        )
-    if state.stage is not Stage.ENTERED:
-        raise ExecutionError(f"{id_} needs no approval any more: it is {state.stage}")
-    return _Approvable(
-        checkpoint=checkpoint,
-        state=state,
-        people=checkpoint.approval.people,
-        basis=_basis(at, view, checkpoint, loaded.sha256),
-    )
+def _approvable(at: RequestContext, id_: str) -> tuple[Place, Mapping[str, str]]:
+    """Return the checkpoint, which must need an approval, and what the approval rests on."""
+    place = at.place("approve", id_)
+    return place, _basis(at, place.view(), place.checkpoint, place.loaded.sha256)
 
 
 def _confirmed(

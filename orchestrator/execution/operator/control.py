@@ -4,30 +4,12 @@ Each function appends one entry to the audit trail; the orchestrator (`kraftgate
 its next tick. None of them changes the cluster.
 """
 
-from typing import Final
-
-from migration.assessment.conditions import View
-from migration.assessment.conditions.authority import is_log_past
-from migration.image.summary import WITHOUT_ZOOKEEPER, Phase
 from orchestrator.audit.execution import entries
-from orchestrator.audit.execution.state import ExecutionState, Stage
-from orchestrator.errors import ExecutionError, NoDataError
+from orchestrator.audit.execution.state import ExecutionState
+from orchestrator.errors import ExecutionError
+from orchestrator.execution.allowed import hook_runs, rollback_of, to_skip
 from orchestrator.execution.operator.request import OperatorRequest, open_request, runbook_of
-from orchestrator.execution.route import (
-    checkpoint_of,
-    done_without_step,
-    members_not_known,
-    step_begun,
-    was_begun,
-)
-from orchestrator.runbook.checks.phases import need_zookeeper, passable_path
-from orchestrator.runbook.model import NO_ROLLBACK, Runbook
-
-_SHOWN: Final = (
-    ". If the step that was shown has not been begun, end this execution (kraftgate abort), begin"
-    " another one (kraftgate begin), skip its checkpoints up to the last one with a rollback"
-    " (kraftgate skip), and repeat `kraftgate rollback`"
-)
+from orchestrator.hooks.runs import HookRuns
 
 
 def pause(request: OperatorRequest) -> None:
@@ -54,7 +36,7 @@ def abort(request: OperatorRequest) -> None:
     with open_request(request) as at:
         state = at.execution().current
         goes_on = ""
-        if state is not None and at.hook_runs(state):
+        if state is not None and hook_runs(state, HookRuns(at.config.state_dir)):
             goes_on = f"; the hook of {state.id} goes on, and may still change the cluster"
         at.record(
             entries.Aborted(by=at.by, reason=request.reason),
@@ -69,13 +51,9 @@ def skip(request: OperatorRequest, checkpoint: str) -> None:
         ExecutionError: another checkpoint is current, it cannot be skipped, or its hook runs.
     """
     with open_request(request) as at:
-        execution, state = at.current(checkpoint)
-        runbook = runbook_of(at, execution).runbook
-        if checkpoint_of(runbook, execution.path, state.id).irreversible:
-            raise ExecutionError(f"{state.id} is irreversible: it is never skipped")
-        at.require_no_hook(state)
-        body = entries.CheckpointSkipped(checkpoint=state.id, by=at.by, reason=request.reason)
-        at.record(body, f"{state.id} skipped: neither its step nor its gate was waited for")
+        id_ = at.place("skip", checkpoint).state.id
+        body = entries.CheckpointSkipped(checkpoint=id_, by=at.by, reason=request.reason)
+        at.record(body, f"{id_} skipped: neither its step nor its gate was waited for")
 
 
 def rollback(request: OperatorRequest, checkpoint: str | None = None) -> None:
@@ -86,66 +64,14 @@ def rollback(request: OperatorRequest, checkpoint: str | None = None) -> None:
         NoDataError: it is unknown whether there still is one.
     """
     with open_request(request) as at:
-        execution, state = at.current(checkpoint)
-        if execution.path is not None:
-            raise ExecutionError(f"a rollback is already being executed: {execution.path}")
-        at.require_no_hook(state)
-        loaded = runbook_of(at, execution)
-        path = rollback_of(loaded.runbook, execution, state.id, at.view())
+        place = at.place("rollback", checkpoint)
+        loaded, execution, id_ = place.loaded, place.execution, place.state.id
+        path = rollback_of(loaded.runbook, execution, id_, place.view())
         at.record(
-            entries.RollbackBegan(path=path, at=state.id, by=at.by, reason=request.reason),
-            f"rolling back from {state.id} by {path}, whose steps are in {loaded.path}"
+            entries.RollbackBegan(path=path, at=id_, by=at.by, reason=request.reason),
+            f"rolling back from {id_} by {path}, whose steps are in {loaded.path}"
             f"{_paused(execution)}",
         )
-
-
-def rollback_of(runbook: Runbook, execution: ExecutionState, id_: str, view: View) -> str:
-    """Return the path that rolls back from a checkpoint.
-
-    An irreversible step may have been done by another client, also for another instance.
-
-    Raises:
-        ExecutionError: there is none; the message has the runbook's reason.
-        NoDataError: the data that would show such a step is stale.
-    """
-    name = id_.partition("[")[0]
-    at = next(each for each in runbook.checkpoints if each.id == name)
-    if at.rollback == NO_ROLLBACK:
-        begun = any(was_begun(each) for each in execution.checkpoints.values())
-        earlier = "" if begun else _earlier(view)
-        reason = str(at.rollback_reason).removesuffix(".")
-        raise ExecutionError(f"cannot roll back from {at.id}: {reason}{earlier}")
-    if at.rollback is None or (at.irreversible and step_begun(execution, at.id)):
-        shown = execution.checkpoint(id_).stage is Stage.SHOWN
-        raise ExecutionError(
-            f"cannot roll back from {at.id}: what was begun cannot be undone"
-            f"{_SHOWN if shown else ''}"
-        )
-    phase = view.summary.phase
-    path = passable_path(runbook, at.rollback, phase)
-    needs_zookeeper = need_zookeeper(runbook.rollback_path(path))
-    if phase in WITHOUT_ZOOKEEPER and needs_zookeeper:
-        raise ExecutionError(
-            f"cannot roll back from {at.id}: the phase is {phase}, which cannot be undone"
-        )
-    ends = view.summary.ends_migration
-    if needs_zookeeper and ends:
-        raise ExecutionError(
-            f"cannot roll back from {at.id}: controller {ends[0]} was restarted without the"
-            " migration enabled, and finalizes the migration if it leads the quorum: restart it in"
-            " migration mode, then repeat `kraftgate rollback`"
-        )
-    if at.irreversible and at.already:
-        if (stale := members_not_known(at.for_each, view)) is not None:
-            raise NoDataError(
-                f"cannot roll back from {at.id}: whether its step was done is unknown:"
-                f" {stale.reason}"
-            )
-        if (done := done_without_step(at, runbook, view)) is not None:
-            raise ExecutionError(
-                f"cannot roll back from {at.id}: {done}, and that cannot be undone"
-            )
-    return path
 
 
 def begin(request: OperatorRequest) -> None:
@@ -164,21 +90,9 @@ def begin(request: OperatorRequest) -> None:
         body = entries.ExecutionBegan(
             runbook=loaded.runbook.name, sha256=loaded.sha256, by=at.by, reason=request.reason
         )
-        earlier = _earlier(at.view())
+        earlier = to_skip(at.view())
         began = f"a new execution of {loaded.runbook.name} begins"
         at.record(body, f"{began}{_paused(execution)}{earlier}")
-
-
-def _earlier(view: View) -> str:
-    """Return what to add to a message about an execution that has not begun the migration."""
-    phase = view.summary.phase
-    begun = (Phase.PRE_MIGRATION, Phase.COPYING, Phase.HYBRID, Phase.DUAL_WRITE)
-    if is_log_past(view) or phase not in begun:
-        return ""
-    return (
-        f"; the phase is {phase}: skip each checkpoint that the migration has passed"
-        " (kraftgate skip): its gate may not open again"
-    )
 
 
 def _paused(execution: ExecutionState | None) -> str:

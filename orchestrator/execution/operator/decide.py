@@ -5,17 +5,9 @@ from typing import Final
 
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Decision
-from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
+from orchestrator.audit.execution.state import Stage
 from orchestrator.errors import ExecutionError
-from orchestrator.execution.operator.request import (
-    OperatorRequest,
-    RequestContext,
-    open_request,
-    runbook_of,
-)
-from orchestrator.execution.route import checkpoint_of
-from orchestrator.runbook.hooks_file import load_hooks
-from orchestrator.runbook.loaded import Loaded
+from orchestrator.execution.operator.request import OperatorRequest, open_request
 
 
 def decide(request: OperatorRequest, checkpoint: str, decision: Decision) -> None:
@@ -26,25 +18,11 @@ def decide(request: OperatorRequest, checkpoint: str, decision: Decision) -> Non
         RunbookError: the runbook or the file of hooks cannot be used.
     """
     with open_request(request) as at:
-        execution, state = at.current(checkpoint)
-        if decision not in _DECISIONS.get(state.stage, ()):
-            raise ExecutionError(f"{state.id} asks for no decision {_asks_for(state)}")
-        if decision == "done" and state.awaited is not None:
-            raise ExecutionError(
-                f"{state.id} needs no decision: its gate shows when its step is done; now:"
-                f" {state.awaited.reason}"
-            )
-        loaded = runbook_of(at, execution)
-        if decision == "execute":
-            _must_have_hook(at, execution, state, loaded)
-        if decision == "repeat":
-            at.require_no_hook(state, although_done=True)
-        if decision in ("execute", "repeat"):
-            _must_have_the_same_hooks(at, execution, loaded)
+        id_ = at.place(decision, checkpoint).state.id
         body = entries.StepDecided(
-            checkpoint=state.id, decision=decision, by=at.by, reason=request.reason
+            checkpoint=id_, decision=decision, by=at.by, reason=request.reason
         )
-        at.record(body, f"the step of {state.id}: {decision}; {_AFTER[decision]}")
+        at.record(body, f"the step of {id_}: {decision}; {_AFTER[decision]}")
 
 
 def done(request: OperatorRequest, checkpoint: str | None) -> None:
@@ -63,11 +41,6 @@ def done(request: OperatorRequest, checkpoint: str | None) -> None:
     decide(request, state.id, "done")
 
 
-_DECISIONS: Final[Mapping[Stage, tuple[Decision, ...]]] = {
-    Stage.ASKS: ("done", "repeat"),
-    Stage.SHOWN: ("done", "execute"),
-    Stage.STEP_DONE: ("repeat",),
-}
 _PASSES_OR: Final = (
     "it passes if its gate holds; otherwise its guards and its approval are checked again"
 )
@@ -76,42 +49,6 @@ _AFTER: Final[Mapping[Decision, str]] = {
     "repeat": f"{_PASSES_OR} before it is begun",
     "execute": f"{_PASSES_OR} before its hook is started",
 }
-
-
-def _asks_for(state: CheckpointState) -> str:
-    able = _DECISIONS.get(state.stage, ())
-    others = f"; it takes {' or '.join(f'--{each}' for each in able)}" if able else ""
-    return f"of this kind: it is {state.stage}{others}"
-
-
-def _must_have_hook(
-    at: RequestContext, execution: ExecutionState, state: CheckpointState, loaded: Loaded
-) -> None:
-    """Raise an error unless the orchestrator runs hooks and the step has one."""
-    if not execution.execute:
-        raise ExecutionError(
-            "kraftgate run was started without --execute, so every step is done by hand: end it and"
-            " start kraftgate run --execute first"
-        )
-    step = checkpoint_of(loaded.runbook, execution.path, state.id).step
-    file = None if at.entry.runbook is None else at.entry.runbook.hooks
-    if step is None or file is None or load_hooks(file, loaded.runbook).command(step.name) is None:
-        name = state.id if step is None else step.name
-        raise ExecutionError(f"{file or 'the configuration'} has no hook for {name}: do it by hand")
-
-
-def _must_have_the_same_hooks(
-    at: RequestContext, execution: ExecutionState, loaded: Loaded
-) -> None:
-    """Raise an error if the orchestrator would run the command of an older file of hooks."""
-    if execution.hooks_sha256 is None or at.entry.runbook is None:
-        return
-    file = at.entry.runbook.hooks
-    if file is None or load_hooks(file, loaded.runbook).sha256 != execution.hooks_sha256:
-        raise ExecutionError(
-            f"{file or '`runbook.hooks`'} was changed since kraftgate run started: end it and start"
-            " it again first"
-        )
 
 
 def ended(request: OperatorRequest, checkpoint: str) -> None:

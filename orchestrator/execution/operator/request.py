@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from migration.assessment.conditions import View
@@ -10,19 +11,21 @@ from orchestrator.audit import AUDIT_FILE
 from orchestrator.audit.database import has_trail
 from orchestrator.audit.execution.concern import concern
 from orchestrator.audit.execution.entries import Aborted, Body, Paused, Person, Resumed
-from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
+from orchestrator.audit.execution.state import CheckpointState, ExecutionState
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.audit.opening import open_for_entry
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.config.state_dir import not_followed
 from orchestrator.errors import ExecutionError
+from orchestrator.execution.allowed import OfCheckpoint, Place, require
 from orchestrator.execution.approvals import this_person
 from orchestrator.execution.kept_runbook import kept_runbook, restore_words, set_words
 from orchestrator.hooks.runs import HookRuns
 from orchestrator.output.printing import echo
 from orchestrator.run.assessed import Assessor
 from orchestrator.run.reader import Reader
+from orchestrator.runbook.hooks_file import load_hooks
 from orchestrator.runbook.load import load
 from orchestrator.runbook.loaded import Loaded
 from streams.process.clocks import wall_clock_ms
@@ -119,27 +122,29 @@ class RequestContext:
             )
         return execution, state
 
-    def hook_runs(self, state: CheckpointState) -> bool:
-        """Return whether the hook of a checkpoint, or processes that it left, run."""
-        return state.stage is Stage.RUNNING or (
-            state.outcome_unknown
-            and state.run is not None
-            and HookRuns(self.config.state_dir).runs(state.run)
-        )
+    def place(self, action: OfCheckpoint, checkpoint: str | None) -> Place:
+        """Return the current checkpoint, which must allow the action, and be `checkpoint` if given.
 
-    def require_no_hook(self, state: CheckpointState, *, although_done: bool = False) -> None:
-        """Raise ExecutionError if the hook of a checkpoint, or processes that it left, run.
-
-        `although_done`: also if an operator decided that the step is done without them.
+        Raises:
+            KraftgateError: as `current`, `runbook_of` and `require`.
         """
-        if state.stage is Stage.RUNNING:
-            raise ExecutionError(f"the hook of {state.id} runs: wait for its end")
-        if (state.may_run or although_done) and self.hook_runs(state):
-            done = f". If the step is done without them, run `kraftgate decide {state.id} --done`"
-            raise ExecutionError(
-                f"the hook of {state.id} still has running processes. End them or wait"
-                f"{done if state.may_run else ''}"
-            )
+        execution, state = self.current(checkpoint)
+        loaded = runbook_of(self, execution)
+        hooks = None if self.entry.runbook is None else self.entry.runbook.hooks
+        place = Place(
+            execution=execution,
+            state=state,
+            loaded=loaded,
+            view=cache(self.view),
+            runs=HookRuns(self.config.state_dir),
+            hooks=hooks,
+            has_hook=lambda step: (
+                hooks is not None
+                and load_hooks(hooks, loaded.runbook).command(step.name) is not None
+            ),
+        )
+        require(action, place)
+        return place
 
     def view(self) -> View:
         assessor = Assessor(self.config, Reader(self.config, newest=1))

@@ -243,6 +243,30 @@ def test_a_step_that_was_begun_needs_no_approval(desk: Desk) -> None:
     assert "the hook of finalize goes on, and may still change the cluster" in aborted.output
 
 
+def test_a_step_that_an_earlier_approval_covers_needs_none(desk: Desk) -> None:
+    """The page does not ask for it."""
+    by = entries.Approved(
+        checkpoint="back-controllers", by=ANNA, reason="x", basis={}, confirmed="prod"
+    )
+    desk.begin_bundled(
+        entries.RollbackBegan(path="to-zookeeper", at="copied", by=ANNA, reason="x"),
+        entries.CheckpointEntered(checkpoint="back-controllers"),
+        by,
+        entries.CheckpointSkipped(checkpoint="back-controllers", by=ANNA, reason="x"),
+        entries.CheckpointEntered(checkpoint="back-znodes"),
+    )
+    said = desk.refused("approve", "back-znodes", *YES)
+    assert "back-znodes needs no approval: the one of back-controllers covers it" in said
+
+
+def test_a_step_that_enough_people_approved_needs_no_more(desk: Desk) -> None:
+    for who in (ANNA, ANNA.model_copy(update={"who": "boris", "login": "boris"})):
+        desk.tell(entries.Approved(checkpoint="finalize", by=who, reason="x", basis={}))
+    said = desk.refused("approve", "finalize", *YES)
+    assert "finalize needs no approval any more: anna" in said
+    assert "approved it" in said
+
+
 def test_what_cannot_be_taken_back_is_never_skipped(desk: Desk) -> None:
     assert "is irreversible: it is never skipped" in desk.refused("skip", "finalize", *WHY)
 

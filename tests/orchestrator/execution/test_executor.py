@@ -39,6 +39,7 @@ from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.audit.sentences import sentence
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import AuditError, HookError, RunbookError
+from orchestrator.execution.allowed import rollback_of
 from orchestrator.execution.approvals import basis
 from orchestrator.execution.commands import Commands
 from orchestrator.execution.executor import Executor
@@ -46,7 +47,6 @@ from orchestrator.execution.facts import FactFinder
 from orchestrator.execution.kept_runbook import kept_runbook
 from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import Held, NotHeld
-from orchestrator.execution.operator.control import rollback_of
 from orchestrator.execution.route import CheckpointInstance
 from orchestrator.execution.steps import Steps, readable_fields
 from orchestrator.hooks.files import End, Outcome
@@ -1120,6 +1120,10 @@ def test_a_shown_step_is_handed_to_its_hook_after_its_guards_and_not_unasked(nig
     assert night.place("brokers-kraft[1]").stage is Stage.SHOWN
     night.by_hand = False
     night.take_up()
+    started = entries.OrchestratorStarted(
+        owner="process 1", version="1", execute=True, hooks_sha256=None, fence=2
+    )
+    night.say(started)
     assert "kraftgate decide 'brokers-kraft[1]' --execute" in night.settle().holds[-1]
     assert night.outside.started == []
     night.brokers = (migrating(1), held(2))
@@ -1129,6 +1133,32 @@ def test_a_shown_step_is_handed_to_its_hook_after_its_guards_and_not_unasked(nig
     night.brokers = (migrating(1), migrating(2))
     night.settle()
     assert [argv[:3] for _, argv, _ in night.outside.started] == [("do", "enter-kraft", "1")]
+
+
+def test_a_failed_step_is_not_repeated_with_hooks_that_were_changed(night: Night) -> None:
+    """`kraftgate run` has the commands from its start; the operator has corrected the file."""
+    started = entries.OrchestratorStarted(
+        owner="process 1", version="1", execute=True, hooks_sha256="0" * 64, fence=2
+    )
+    night.say(started)
+    night.settle()
+    night.outside.ends(1)
+    found = night.settle()
+    assert not any("--repeat" in each for each in (*found.commands, *found.holds))
+    why = "`runbook.hooks` was changed since kraftgate run started: end it and start it again first"
+    assert found.asks == f"the hook ended with exit code 1; {why}"
+    night.say(started.model_copy(update={"hooks_sha256": None}))
+    assert "--repeat" in night.settle().commands[0]
+    night.say(started)
+    night.say(
+        entries.StepDecided(checkpoint="brokers-kraft[1]", decision="done", by=ANNA, reason="x")
+    )
+    night.settle()
+    night.now_ms += 300_000
+    without_effect = night.look()
+    assert without_effect.why.endswith(why)
+    assert "repeat" not in without_effect.can
+    assert not any("--repeat" in each for each in without_effect.commands)
 
 
 def test_a_step_that_is_handed_over_in_another_state_is_approved_again(night: Night) -> None:
@@ -1429,9 +1459,21 @@ def test_no_step_begins_while_processes_of_a_hook_of_unknown_end_run(night: Nigh
     night.settle()
     left = Unknown(why="its supervisor is gone", still_running=(4711,))
     night.outside.now = left
-    asks = "the outcome of the hook is unknown: its supervisor is gone; its processes"
-    assert night.settle().asks == f"{asks} 4711 still ran when this was found"
+    found = night.settle()
+    assert found.asks == (
+        "the outcome of the hook is unknown: its supervisor is gone; its processes 4711 still ran"
+        " when this was found; the hook of brokers-kraft[1] still has running processes. End them"
+        " or wait. If the step is done without them, run `kraftgate decide brokers-kraft[1] --done`"
+    )
+    assert found.holds == (f"a decision, since {found.asks}",)
+    assert found.can == ("done", "pause", "abort")
+    assert found.commands == (
+        "kraftgate decide 'brokers-kraft[1]' --done --reason WHY",
+        "kraftgate abort --reason WHY",
+    ), "what the commands would refuse is not asked for"
     night.brokers = (kraft(1), migrating(2))  # halfway through the hook
+    night.settle()
+    night.outside.now = Running()  # its supervisor is alive after all
     night.settle()
     assert [argv[:3] for _, argv, _ in night.outside.started] == [("do", "enter-kraft", "1")]
     night.outside.now = replace(left, still_running=())

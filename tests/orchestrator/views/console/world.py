@@ -24,13 +24,16 @@ from migration.shard.report import Step
 from migration.shard.transitions import ABSENT, ASSIGNED_STATE, MIGRATING_STATE, place
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.audit.execution import entries
+from orchestrator.audit.execution.concern import concern
+from orchestrator.audit.execution.state import Stage
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.config.load import Config, load_config
-from orchestrator.execution.allowed import allowed
+from orchestrator.execution.allowed import Place, allowed
 from orchestrator.execution.approvals import basis
-from orchestrator.execution.route import CheckpointInstance, checkpoint_of
+from orchestrator.hooks.runs import HookRuns
 from orchestrator.run import execution_status
 from orchestrator.run.assessed import Assessor
+from orchestrator.run.execution_status import CheckpointStatus, ExecutionStatus, Turn
 from orchestrator.run.reader import Reader
 from streams.log_dirs import memory
 from streams.log_dirs.memory import MEMORY_FILE
@@ -260,26 +263,47 @@ class World:
         current = walk.current
         approved = 0 if current is None else len(current.approvals)
         told = scenes.told(self.scene, self.at, self.shape, approved)
-        holds, instance, title = list(told.holds), None, None
+        holds, place, title = list(told.holds), None, None
         if walk.paused is not None:
             holds.insert(0, f"paused by {walk.paused.by.who}: {walk.paused.reason}")
-        runbook = scenes.RUNBOOK.runbook
         if current is not None:
-            checkpoint = checkpoint_of(runbook, walk.path, current.id)
-            instance = CheckpointInstance(id=current.id, checkpoint=checkpoint, bind={})
-            title = checkpoint.title
-        said = execution_status.status_of(
-            walk,
-            self.at.now_ms,
+            place = Place(
+                execution=walk,
+                state=current,
+                loaded=scenes.RUNBOOK,
+                view=self._view,
+                runs=HookRuns(self.config.state_dir),
+                hooks=None,
+                has_hook=lambda _: False,
+            )
+            title = place.checkpoint.title
+        paused, turn, can = walk.paused, told.turn or Turn(), tuple(allowed(walk, place))
+        said = ExecutionStatus(
+            at_ms=self.at.now_ms,
+            runbook=walk.runbook,
             checkpoint=None if current is None else current.id,
             title=title,
+            stage=None if current is None else current.stage,
             holds=() if walk.outcome else tuple(holds),
             findings=told.findings,
+            shown=current.shown if current and current.stage is Stage.SHOWN else None,
+            path=walk.path,
+            paused=None if paused is None else f"{paused.by.who}: {paused.reason}",
+            outcome=walk.outcome,
+            execute=walk.execute,
+            asks=None if current is None else current.asks,
+            places=tuple(map(CheckpointStatus.model_validate, walk.checkpoints.values())),
+            unexpected=walk.unexpected,
             people=told.people,
             basis=self._basis() if told.people else None,
+            approved_by=tuple(sorted(e.by.words() for e in current.approvals) if current else ()),
             place=told.place,
-            turn=told.turn,
-            can=tuple(allowed(walk, runbook, instance, self._view(), has_hook=False)),
+            turn=turn.text,
+            why=turn.why,
+            commands=turn.commands,
+            output=current.output if current and current.stage is Stage.ASKS else (),
+            can=can,
+            at={each: concern(each, walk) for each in can},
         )
         execution_status.write(self._home / execution_status.EXECUTION_FILE, said)
 

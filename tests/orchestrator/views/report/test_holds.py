@@ -7,7 +7,6 @@ from orchestrator.api.report.execution import Hold
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, RecordedFinding
 from orchestrator.audit.execution.state import Stage, fold
-from orchestrator.run.execution_status import status_of
 from orchestrator.runbook.model import Approval, Checkpoint, Step
 from orchestrator.views.report.accounts.checkpoints import CheckpointRecord
 from tests.orchestrator.views.report.making import ANNA, BORIS
@@ -210,9 +209,9 @@ def test_a_failed_step_holds_until_a_person_decides() -> None:
 
 def test_the_reason_of_a_failed_step_is_that_of_status() -> None:
     holding = held((1_000, started(ID)), (3_000, ended(ID, exit_code=1)))
-    status = status_of(holding.state, 3_000, checkpoint=ID, title=None, holds=(), findings=())
-    assert status.asks == "the hook ended with exit code 1"
-    assert told(holding)["an operator's decision"].reason == status.asks
+    asks = holding.state.checkpoint(ID).asks
+    assert asks == "the hook ended with exit code 1"
+    assert told(holding)["an operator's decision"].reason == asks
 
 
 def test_a_step_whose_end_nobody_knows_asks_too() -> None:
