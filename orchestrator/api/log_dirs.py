@@ -190,7 +190,8 @@ def _notes(
 def _broker(
     answer: BrokerLogDirs, stored: ClusterSummary | None, topics: Collection[str]
 ) -> BrokerLogDirsRow:
-    ids = {} if stored is None else _stored_ids(stored, answer.id)
+    known = {} if stored is None else stored.directory_ids(answer.id)
+    ids: dict[str, tuple[str | None, str]] = {p: (e.directory, e.by) for p, e in known.items()}
     for path, local in answer.local.items():
         if local.is_own:
             ids[path] = (local.directory_id, _META_PROPERTIES)
@@ -236,20 +237,3 @@ def _replica(place: ReplicaPlace) -> ReplicaRow:
 def _stored_paths(stored: ClusterSummary | None, broker: int) -> tuple[str, ...]:
     known = None if stored is None else stored.broker_disks.get(broker)
     return () if known is None else tuple(each.path for each in known.log_dirs)
-
-
-def _stored_ids(stored: ClusterSummary, broker: int) -> dict[str, tuple[str | None, str]]:
-    """Return the id of each path, and its source; not an id that several paths claim."""
-    disks = stored.broker_disks.get(broker)
-    read = () if disks is None else disks.log_dirs
-    found = [each for each in stored.places.identities if each.broker == broker]
-    claimed = [each.directory for each in found]
-    ids: dict[str, tuple[str | None, str]] = {
-        each.path: (each.directory_id, _META_PROPERTIES) for each in read if each.directory_id
-    }
-    ids.update(
-        (each.path, (each.directory, each.by))
-        for each in found
-        if claimed.count(each.directory) == 1
-    )
-    return ids

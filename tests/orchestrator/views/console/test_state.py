@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migration.assessment.conditions import Verdict
+from migration.comparison.result import Compared, Identity
 from migration.image.summary import ClusterSummary, Phase
 from migration.observed.log_dirs import CutOff, DisksImage
 from migration.observed.source_status import NO_STATUS
@@ -272,6 +273,32 @@ def test_what_is_not_known_of_a_directory_is_not_guessed() -> None:
         assert each["on_disk"] == 16
     assert (unnamed["path"], unnamed["directory"], unnamed["assigned"]) == (None, ID, 10)
     assert row["pending_elsewhere"] == 20
+
+
+def test_an_id_that_two_paths_claim_is_the_id_of_neither() -> None:
+    both = Compared(identities=(identity("/d1"), identity("/d2")))
+    summary = one_broker([directory("/d1"), directory("/d2")], log_dirs=(ID,))
+    found = [
+        (each["path"], each["directory"], each["assigned"])
+        for each in cells(replace(summary, places=both))["cells"]
+    ]
+    assert found == [("/d1", None, None), ("/d2", None, None), (None, ID, 10)]
+
+
+def test_an_id_that_is_no_longer_registered_is_not_that_of_an_online_path() -> None:
+    other = "AQEBAQEBAQEBAQEBAQEBAQ"
+    described = [directory("/d1", error=56), directory("/d2")]
+    summary = one_broker(described, log_dirs=(other,), unregistered={ID: None})
+    places = Compared(identities=(identity("/d2"),))
+    found = [
+        (each["path"], each["directory"])
+        for each in cells(replace(summary, places=places))["cells"]
+    ]
+    assert found == [("/d1", ID), ("/d2", None), (None, other)]
+
+
+def identity(path: str) -> Identity:
+    return Identity(broker=3, path=path, directory=ID, by="replicas", agreeing=9, others=0)
 
 
 def test_while_the_disks_are_not_current_nothing_on_them_is_known() -> None:
