@@ -448,6 +448,22 @@ def test_ids_on_other_hosts_are_those_of_the_stored_state(
     assert result.exit_code == ExitCode.NO_DATA, "brokers 3 and 4 are down"
 
 
+def test_a_stored_failure_of_a_directory_that_its_broker_describes_as_online_is_a_note(
+    brokers: Brokers, run: Callable[..., Result], tmp_path: Path
+) -> None:
+    """The answer is newer, but does not show that the directory is readable on its host."""
+    bad = seen("/d1", ID1)._replace(readable=False)
+    disks = {id_: BrokerDisks(id=id_, log_dirs=(seen("/d0", ID0), bad)) for id_ in (1, 3)}
+    store(tmp_path / "kraftgate-state", disks=DisksImage(brokers=disks))
+    del brokers.answers[2]
+    result = run("--json", "--broker", "1")
+    assert listed(result)[1, "/d1"]["state"] == "online"
+    note = "broker 1 now describes /d1 as online, but in the stored state it is not readable on its"
+    assert [each for each in json.loads(result.stdout)["notes"] if "/d" in each] == [
+        f"{note} host: check it on the broker's host"
+    ]
+
+
 def test_an_id_that_its_file_no_longer_has_is_not_known_by_it(
     brokers: Brokers, run: Callable[..., Result], tmp_path: Path
 ) -> None:
