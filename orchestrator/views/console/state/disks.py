@@ -8,7 +8,6 @@ disk: in a directory whose id is known, replicas beyond the assigned ones are pe
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from migration.assessment.conditions.authority import in_use
 from migration.assessment.data_source import DataSource
 from migration.assessment.failed_directories import DirectoryFailed, state_of
 from migration.observed.facts import LogDirSeen
@@ -58,9 +57,9 @@ def disk_facts(one: Assessed) -> Iterator[DiskFacts]:
 def _disks(one: Assessed) -> Mapping[int, BrokerDisks]:
     """Return the disks; while the source is not current, as if no broker answered."""
     disks, source = one.summary.broker_disks, DataSource.LOG_DIRS
-    why = one.assessment.currency.not_current.get(source) if source in one.configured else None
-    if why is None or not in_use(one.assessment.view, source):
+    if one.assessment.current[source] is not False:
         return disks
+    why = one.assessment.currency.not_current[source]
     return {id_: _silent(each, why) for id_, each in disks.items()}
 
 

@@ -186,6 +186,15 @@ def test_a_log_that_is_over_is_over_although_nobody_answered() -> None:
     assert state_of(rolled_back)["head"]["current"] == "over"
 
 
+def test_a_source_that_the_cluster_no_longer_uses_is_not_current() -> None:
+    """As in `kraftgate_source_current`, which does not have it."""
+    summary = replace(cluster(Phase.FINALIZED, kraft(1)), zookeeper=WATCHED.summary.zookeeper)
+    for one, is_used in ((WATCHED, True), (replace(WATCHED, summary=summary), False)):
+        (row,) = (each for each in state_of(one)["sources"] if each["name"] == "zookeeper")
+        assert row["configured"]
+        assert (row["in_use"], row["current"]) == (is_used, is_used)
+
+
 def test_the_next_action_is_the_assessments() -> None:
     found = state_of(WATCHED)["head"]["next"]
     now = seen(WATCHED).assessment.next
