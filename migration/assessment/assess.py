@@ -15,6 +15,7 @@ from migration.assessment.conditions.view import Execution
 from migration.assessment.currency import (
     UNREAD_FACTS,
     Currency,
+    LogData,
     SourceCurrency,
     SourceState,
     log_currency,
@@ -41,6 +42,13 @@ POLLED_MS_MAX: Final = 30_000
 """An older answer is stale."""
 CHECKED_MS_MAX: Final = 1_800_000
 """There are many preflight checks, and their data changes slowly."""
+_LOG_DATA: Final[Mapping[SourceState, LogData]] = {
+    SourceState.ERROR: "source_error",
+    SourceState.CURRENT: "current",
+    SourceState.BEHIND: "reading",
+    SourceState.OVER: "over",
+}
+"""In any other state it is `stale`, or `no_data`."""
 _RESUMING: Final = "it is not followed yet: `kraftgate run` starts"
 
 
@@ -149,6 +157,13 @@ class Assessment:
     @property
     def log(self) -> SourceCurrency:
         return self.sources[DataSource.METADATA_LOG]
+
+    @property
+    def log_data(self) -> LogData:
+        if self.log.status.finished and self.log.state is not SourceState.ERROR:
+            return "finished"
+        old: LogData = "no_data" if self.summary.metadata_offset is None else "stale"
+        return _LOG_DATA.get(self.log.state, old)
 
     def counts(self, broker: BrokerSummary) -> bool:
         """Return whether the metadata log counts this broker's replicas."""

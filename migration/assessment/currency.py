@@ -3,7 +3,7 @@
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from migration.assessment.data_source import DataSource
 from migration.image.summary import ClusterSummary, Phase
@@ -18,6 +18,10 @@ from migration.observed.source_status import (
 from migration.observed.zookeeper import with_heartbeat
 from migration.values.timestamps import within
 
+LogData: TypeAlias = Literal[
+    "current", "reading", "stale", "no_data", "source_error", "over", "finished"
+]
+"""What the screens show of the metadata log."""
 UNREAD_RECORDS: Final = "committed records have not been read yet"
 RUN_IS_SILENT: Final = "`kraftgate run` no longer reports: is it running?"
 UNREAD_FACTS: Final = "journaled facts have not been processed yet"
@@ -79,6 +83,11 @@ class SourceCurrency:
     def answers(self) -> bool:
         """Whether the cluster answers it, even if the store does not include all of its data."""
         return self.state in (SourceState.CURRENT, SourceState.BEHIND, SourceState.BLIND)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no data is missing: it is current, or no controller writes the metadata log."""
+        return self.state in (SourceState.CURRENT, SourceState.OVER)
 
 
 def log_currency(

@@ -19,7 +19,7 @@ from itertools import pairwise
 from statistics import NormalDist
 from typing import Final, TypeAlias
 
-from migration.assessment.currency import SourceCurrency, SourceState
+from migration.assessment.currency import SourceCurrency
 from migration.image.summary import BrokerSummary, ClusterSummary
 from migration.shard.report import Step
 from migration.values.durations import duration_text
@@ -140,7 +140,7 @@ def etas(
 ) -> dict[int, Eta]:
     """Return each held broker's remaining time, or the reason why there is no estimate."""
     held = [broker for broker in summary.brokers if broker.held]
-    if log.state not in (SourceState.CURRENT, SourceState.OVER):
+    if not log.is_complete:
         return {broker.id: NoEstimate.NOT_CURRENT for broker in held}
     at_ms = _log_time_ms(summary, now_ms)
     return {

@@ -93,14 +93,13 @@ def failed_directories(summary: ClusterSummary) -> tuple[DirectoryFailed, ...]:
 
 
 def on_disks(one: BrokerDisks) -> Iterator[DirectoryFailed]:
-    """Yield the directories that cannot be read, and those with cut-off replicas, by path."""
+    """Yield the paths that cannot be read, and those with cut-off replicas."""
     seen = {each.path: each for each in one.log_dirs}
     for path in sorted({*(each.path for each in one.log_dirs if is_bad(each)), *one.cut_off}):
         cut_off = one.cut_off.get(path)
         yield DirectoryFailed(
             broker=one.id,
             path=path,
-            directory=seen[path].directory_id if path in seen else None,
             channels=(Channel.LOG_DIRS,),
             how=_how(seen.get(path)),
             since_ms=one.offline_since_ms.get(path) if cut_off is None else cut_off.since_ms,
@@ -134,18 +133,16 @@ def _by_path_and_id(
     Paths without an id and ids without a path are paired, because they are the same directories.
     Which id belongs to which path is known only if there is one of each.
     """
-    identities = {e.path: e.directory for e in summary.places.identities if e.broker == one.id}
+    ids = {path: each.directory for path, each in summary.directory_ids(one.id).items()}
     left = dict(unregistered)
     found, unnamed = [], []
-    for each in on_disks(one):
-        directory = identities.get(each.path or "", each.directory)
-        if directory is None:
+    for each in (replace(e, directory=ids.get(e.path or "")) for e in on_disks(one)):
+        if each.directory is None:
             unnamed.append(each)
-        elif directory in left:
-            named = replace(each, directory=directory)
-            found.append(_also(named, left.pop(directory), Channel.REGISTRATION))
+        elif each.directory in left:
+            found.append(_also(each, left.pop(each.directory), Channel.REGISTRATION))
         else:
-            found.append(replace(each, directory=directory))
+            found.append(each)
     is_clear = len(unnamed) == len(left) == 1
     for path, id_ in zip_longest(unnamed, left):
         if id_ is None:

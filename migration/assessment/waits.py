@@ -405,9 +405,9 @@ def _log_wait(
 ) -> Wait | None:
     """Return why the metadata log is not current; None: it is, or the log has ended."""
     status = log.status
+    if log.is_complete:
+        return None
     match log.state:
-        case SourceState.CURRENT | SourceState.OVER:
-            return None
         case SourceState.ERROR:
             return source_error(log.why or "")
         case SourceState.NOT_STARTED | SourceState.SILENT if starting:

@@ -17,6 +17,7 @@ from migration.observed.log_dirs import DisksImage, is_bad, is_undescribed
 
 _NAMED_MAX: Final = 200
 _TOLD_MAX: Final = 50
+_FILE: Final = "meta.properties"
 _KINDS: Final = {
     "stray": EventKind.REPLICA_NOT_IN_METADATA,
     "missing": EventKind.REPLICA_NOT_ON_DISK,
@@ -53,7 +54,7 @@ class Compared(Counts):
         misplaced: replicas that this comparison found outside of their assigned directory, as far
             as the shards name them.
         unnamed: the number of the others, by place: a difference without a subject.
-        identities: for the disks.
+        identities: for the disks, without ids that are not certain.
         unclear: broker and path of each directory that has replicas with an assigned directory, and
             whose own id is not known, because two ids have equally many of its replicas, or another
             path of the broker has the same id. Whether its replicas are misplaced is unknown.
@@ -123,8 +124,9 @@ def _whole(before: Compared, parts: list[ShardComparison], disks: DisksImage | N
     if known:
         lasting["stray"] -= sum(known)
     placed = [each for part in parts for each in part.placed]
-    identities = identify(placed, disks) if disks is not None else ()
-    found = list(_misplaced(placed, identities))
+    guesses = identify(placed, disks) if disks is not None else ()
+    found = list(_misplaced(placed, guesses))
+    identities = certain(guesses)
     misplaced = frozenset(
         place._replace(subject=subject) for place, each in found for subject in each.named
     ) | {e for e in before.misplaced if _unseen(e, disks)}
@@ -143,6 +145,7 @@ def _whole(before: Compared, parts: list[ShardComparison], disks: DisksImage | N
         for each in part.named
         if each.kind != "stray" or each.topic not in unlisted
     )
+    assigned = {(e.broker, e.path) for e in placed if not is_reserved(e.directory)}
     wholes = [part.whole_ms for part in parts if part.whole_ms is not None]
     return Compared(
         at_ms=min(wholes) if len(wholes) == len(parts) else None,
@@ -157,23 +160,15 @@ def _whole(before: Compared, parts: list[ShardComparison], disks: DisksImage | N
         misplaced=misplaced,
         unnamed=tuple(sorted((each, count) for each, count in unnamed.items() if count)),
         identities=identities,
-        unclear=tuple(sorted(_unclear(placed, identities))),
+        unclear=tuple(sorted(assigned - {(each.broker, each.path) for each in identities})),
         unlisted=tuple(sorted(unlisted)[:_NAMED_MAX]),
     )
-
-
-def _unclear(placed: Iterable[Placed], identities: Iterable[Identity]) -> set[tuple[int, str]]:
-    paths: dict[tuple[int, str], list[str]] = {}
-    for one in identities:
-        paths.setdefault((one.broker, one.directory), []).append(one.path)
-    known = {(broker, of[0]) for (broker, _), of in paths.items() if len(of) == 1}
-    return {(e.broker, e.path) for e in placed if not is_reserved(e.directory)} - known
 
 
 def identify(placed: Iterable[Placed], disks: DisksImage) -> tuple[Identity, ...]:
     """Match paths with directory ids: by `meta.properties`, else by the ids of most replicas.
 
-    A path gets no id if two ids have equally many of its replicas.
+    A path gets no id if two ids have equally many of its replicas; two paths may get one id.
     """
     counts: defaultdict[tuple[int, str], Counter[str]] = defaultdict(Counter)
     for each in placed:
@@ -190,7 +185,7 @@ def identify(placed: Iterable[Placed], disks: DisksImage) -> tuple[Identity, ...
         of_path = counts[broker, path]
         total = sum(of_path.values())
         written = known.get((broker, path))
-        by, id_ = "meta.properties", written or ""
+        by, id_ = _FILE, written or ""
         if written is None:
             by, id_ = "replicas", max(of_path, key=lambda each: of_path[each])
             if 2 * of_path[id_] <= total:
@@ -207,6 +202,15 @@ def identify(placed: Iterable[Placed], disks: DisksImage) -> tuple[Identity, ...
             )
         )
     return tuple(found)
+
+
+def certain(found: Iterable[Identity]) -> tuple[Identity, ...]:
+    """Leave out each id that several paths of a broker claim; the one `meta.properties` decides."""
+    found = tuple(found)
+    files = {(each.broker, each.directory) for each in found if each.by == _FILE}
+    left = [e for e in found if e.by == _FILE or (e.broker, e.directory) not in files]
+    claims = Counter((each.broker, each.directory) for each in left)
+    return tuple(each for each in left if claims[each.broker, each.directory] == 1)
 
 
 def _unseen(each: Difference, disks: DisksImage | None) -> bool:

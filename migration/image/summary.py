@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from migration.comparison.result import Compared
+from migration.comparison.result import Compared, Identity, certain, identify
 from migration.metadata.replica_state import PENDING_STATES, ReplicaState
 from migration.observed.jmx import JmxImage
 from migration.observed.log_dirs import BrokerDisks, DisksImage
@@ -338,6 +338,14 @@ class ClusterSummary:
     def broker_disks(self) -> Mapping[int, BrokerDisks]:
         """The disks of each broker that was polled."""
         return {} if self.disks is None else self.disks.brokers
+
+    def directory_ids(self, broker: int) -> dict[str, Identity]:
+        """Return the id of each of a broker's paths whose id is certain, by path."""
+        disks = self.broker_disks.get(broker, BrokerDisks(id=broker))
+        files = identify((), DisksImage(brokers={broker: disks}))
+        found = (*files, *self.places.identities)
+        by_path = {each.path: each for each in found if each.broker == broker}
+        return {each.path: each for each in certain(by_path.values())}
 
     def replicas_on_disk(self, broker: int) -> int | None:
         """Return the number of replicas on a broker's disks at its last answer; None: unknown."""

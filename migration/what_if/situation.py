@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Final
 
 from migration.comparison.differences import Placed
-from migration.comparison.result import Identity, identify
+from migration.comparison.result import Identity, certain, identify
 from migration.image.summary import Mode
 from migration.metadata.directory_ids import from_text
 from migration.metadata.replica_state import ReplicaState
@@ -156,8 +156,7 @@ class Situation:
         """The directory id of each path of the broker, if it is certain."""
         known = self.brokers.get(self.broker)
         found = identify(self._placed(), disks_of(() if known is None else (known,)))
-        claimed = [each.directory for each in found]
-        return {each.path: each for each in found if claimed.count(each.directory) == 1}
+        return {each.path: each for each in certain(found)}
 
     @property
     def _told(self) -> tuple[LogDir, ...]:

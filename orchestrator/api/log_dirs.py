@@ -5,6 +5,7 @@ from typing import Final, TypeAlias
 
 from pydantic import Field
 
+from migration.assessment.failed_directories import failed_directories
 from migration.image.summary import ClusterSummary
 from migration.observed.log_dirs import STORAGE_ERROR, LogDirState
 from migration.observed.probed import Unknown
@@ -46,6 +47,7 @@ class LogDirRow(Row):
 
     Attributes:
         directory: its id; null: it has none, or it is unknown.
+        state: by the broker's answer alone.
         directory_known_by: `meta.properties`, read on the broker's host; `replicas`: the metadata
             log assigns most of its replicas to the id; null: unknown.
         error: 0, or Kafka's error code; null: the broker does not answer.
@@ -92,7 +94,7 @@ class LogDirsRow(Row):
         metadata_offset: of the stored state, the source of the ids that are not read now; null:
             there is none.
         observed_ms: the time of that offset.
-        notes: problems with the ids.
+        notes: problems with the ids, and failures in the stored state that the brokers contradict.
     """
 
     cluster: str
@@ -174,6 +176,15 @@ def _notes(
         if local.is_own
     }
     yield from (local.trouble for local in own.values() if local.trouble)
+    yield from (
+        f"broker {row.id} now describes {each.path} as online, but in the stored state it is"
+        f" {failed.how}: check it on the broker's host"
+        for failed in (() if stored is None else failed_directories(stored))
+        for row in rows
+        for each in row.log_dirs
+        if row.id == failed.broker and each.state is LogDirState.ONLINE
+        if (failed.path or failed.directory or "") in (each.path, each.directory)
+    )
     others = [d for row in rows for d in row.log_dirs if (row.id, d.path) not in own]
     if stored is not None and any(each.directory is not None for each in others):
         yield (
@@ -190,7 +201,8 @@ def _notes(
 def _broker(
     answer: BrokerLogDirs, stored: ClusterSummary | None, topics: Collection[str]
 ) -> BrokerLogDirsRow:
-    ids = {} if stored is None else _stored_ids(stored, answer.id)
+    known = {} if stored is None else stored.directory_ids(answer.id)
+    ids: dict[str, tuple[str | None, str]] = {p: (e.directory, e.by) for p, e in known.items()}
     for path, local in answer.local.items():
         if local.is_own:
             ids[path] = (local.directory_id, _META_PROPERTIES)
@@ -236,20 +248,3 @@ def _replica(place: ReplicaPlace) -> ReplicaRow:
 def _stored_paths(stored: ClusterSummary | None, broker: int) -> tuple[str, ...]:
     known = None if stored is None else stored.broker_disks.get(broker)
     return () if known is None else tuple(each.path for each in known.log_dirs)
-
-
-def _stored_ids(stored: ClusterSummary, broker: int) -> dict[str, tuple[str | None, str]]:
-    """Return the id of each path, and its source; not an id that several paths claim."""
-    disks = stored.broker_disks.get(broker)
-    read = () if disks is None else disks.log_dirs
-    found = [each for each in stored.places.identities if each.broker == broker]
-    claimed = [each.directory for each in found]
-    ids: dict[str, tuple[str | None, str]] = {
-        each.path: (each.directory_id, _META_PROPERTIES) for each in read if each.directory_id
-    }
-    ids.update(
-        (each.path, (each.directory, each.by))
-        for each in found
-        if claimed.count(each.directory) == 1
-    )
-    return ids

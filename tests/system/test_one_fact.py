@@ -93,6 +93,7 @@ _OFF_THE_WAY: Final = {
     "streams/wire/structure.py",
     "streams/wire/values.py",
     # the other sources, and the phase
+    "migration/comparison/result.py",
     "migration/image/observe.py",
     "migration/image/phases.py",
     "migration/observed",

@@ -57,6 +57,7 @@ the other routes of /api answer 401; the page asks for the token, POSTs /api/ses
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
+from migration.assessment.currency import LogData
 from migration.image.summary import Mode, Phase
 from migration.metadata.event_kinds import Weight
 from migration.metadata.replica_state import ReplicaState
@@ -75,9 +76,6 @@ from orchestrator.execution.allowed import Action
 
 Lane: TypeAlias = Literal["metadata", "zookeeper", "disks", "jmx", "decisions"]
 SourceName: TypeAlias = Literal["metadata_log", "zookeeper", "log_dirs", "jmx"]
-Currency: TypeAlias = Literal[
-    "current", "reading", "stale", "no_data", "source_error", "over", "finished"
-]
 CellState: TypeAlias = Literal["online", "offline", "unknown"]
 
 
@@ -299,7 +297,7 @@ class Head(Row):
     phase: Phase | None
     phases: tuple[PhaseStep, ...]
     phase_since_ms: Moment | None
-    current: Currency
+    current: LogData
     current_text: str
     next: Next
     eta: EtaState | None

@@ -6,7 +6,6 @@ from typing import Final
 
 from migration.assessment.alerts import RULES, AlertState, AlertStates
 from migration.assessment.conditions import Verdict, hazards_not_known
-from migration.assessment.currency import SourceState
 from migration.assessment.hazards import HazardKind
 from migration.assessment.waits import WaitKind
 from migration.comparison.result import Compared
@@ -210,11 +209,10 @@ def add_hazards(into: Exposition, one: Assessed) -> None:
 
 
 def add_waits(into: Exposition, one: Assessed) -> None:
-    """Add the number of waits of each kind; if the metadata log is not current, of found kinds."""
+    """Add the number of waits of each kind; if the metadata log is not complete, of found kinds."""
     found = [each.kind for each in one.assessment.waits]
-    complete = one.assessment.log.state is SourceState.CURRENT
     for kind in WaitKind:
-        if complete or kind in found:
+        if one.assessment.log.is_complete or kind in found:
             into.value(_WAITS, found.count(kind), one.name, kind)
 
 

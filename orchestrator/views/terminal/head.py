@@ -1,11 +1,11 @@
 """The top of the screen: the cluster, its phase, its facts, and how current the sources are."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from rich.text import Text
 
-from migration.assessment.conditions.authority import was_read
-from migration.assessment.currency import SourceCurrency, SourceState
+from migration.assessment.currency import LogData, SourceCurrency, SourceState
 from migration.assessment.data_source import DataSource
 from migration.image.summary import WAY, WITHOUT_ZOOKEEPER, Phase
 from migration.observed.source_status import NO_STATUS, behind, stale_ms
@@ -16,26 +16,24 @@ from orchestrator.views.terminal.blocks import text
 
 def title(one: Assessed) -> Text:
     """Return the cluster's name, its phase, and the age of the metadata log's data."""
-    log = one.assessment.log
     line = text(one.name, "bold")
     line.append(f"  phase {one.summary.known_phase or 'unknown'}", style="bold cyan")
-    age_ms = stale_ms(log.status, one.now_ms)
+    age_ms = stale_ms(one.assessment.log.status, one.now_ms)
     age = "no answer yet" if age_ms is None else f"data {short_age(age_ms)} old"
-    if log.state is SourceState.ERROR:
-        line.append("  SOURCE ERROR", style="bold red")
-    elif log.status.finished:
-        line.append("  read to its end")
-    elif log.state is SourceState.CURRENT:
-        line.append(f"  {age}", style="green")
-    elif log.state is SourceState.BEHIND:
-        line.append(f"  {age}, NOT READ TO ITS END", style="bold yellow")
-    elif log.state is SourceState.OVER:
-        line.append("  the metadata log is over", style="bold")
-    elif not was_read(one.assessment.view, DataSource.METADATA_LOG):
-        line.append("  no data yet", style="bold red")
-    else:
-        line.append(f"  STALE: {age}", style="bold red")
+    words, style = _LOG_DATA[one.assessment.log_data]
+    line.append(f"  {words.format(age)}", style=style)
     return line
+
+
+_LOG_DATA: Final[Mapping[LogData, tuple[str, str]]] = {
+    "source_error": ("SOURCE ERROR", "bold red"),
+    "finished": ("read to its end", ""),
+    "current": ("{}", "green"),
+    "reading": ("{}, NOT READ TO ITS END", "bold yellow"),
+    "over": ("the metadata log is over", "bold"),
+    "no_data": ("no data yet", "bold red"),
+    "stale": ("STALE: {}", "bold red"),
+}
 
 
 def steps(phase: Phase | None, width: int) -> Text:

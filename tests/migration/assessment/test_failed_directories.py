@@ -35,12 +35,14 @@ CUT_OFF = CutOff(since_ms=EARLIER, replicas=2, sole=1, bytes=10, named=())
 D1 = directory("/d1")
 BAD_D2 = directory("/d2", error=56)
 BAD_D3 = directory("/d3", error=56)
-IDENTITIES = Compared(
-    identities=(
-        Identity(broker=1, path="/d1", directory=A, by="replicas", agreeing=9, others=0),
-        Identity(broker=1, path="/d2", directory=B, by="replicas", agreeing=9, others=0),
-    )
-)
+
+
+def identified(directory: str, path: str = "/d1") -> Identity:
+    return Identity(broker=1, path=path, directory=directory, by="replicas", agreeing=9, others=0)
+
+
+IDENTITIES = Compared(identities=(identified(A), identified(B, "/d2")))
+AMBIGUOUS = Compared(identities=(identified(A), identified(A, "/d2")))
 LOG_DIRS, REGISTRATION, ZNODE, HALT = (
     Channel.LOG_DIRS,
     Channel.REGISTRATION,
@@ -215,6 +217,20 @@ CASES = [
             fact(LOG_DIRS, path="/d2", directory=B),
             fact(REGISTRATION, directory=C, how=GONE, since_ms=LATER),
         ),
+    ),
+    Case(
+        "an id that two paths claim is the id of neither",
+        in_kraft(D1, BAD_D2, places=AMBIGUOUS),
+        (fact(LOG_DIRS, path="/d2"),),
+    ),
+    Case(
+        "unless its meta.properties has it",
+        in_kraft(
+            D1,
+            directory("/d2", error=56, directory_id=A),
+            places=Compared(identities=(identified(A),)),
+        ),
+        (fact(LOG_DIRS, path="/d2", directory=A),),
     ),
     Case(
         "the pairs of two ids and two paths are unknown",

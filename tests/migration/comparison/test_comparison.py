@@ -415,6 +415,7 @@ def test_a_replica_that_lies_elsewhere_counts_the_second_time() -> None:
         ([placed("/a", A, 10), placed("/b", A, 1)], DisksImage(), ("/a", "/b")),
         ([placed("/a", A, 10), placed("/b", A, 1), placed("/b", B, 1)], DisksImage(), ("/b",)),
         ([placed("/a", A, 10), placed("/b", A, 1)], known_disks("/b", to_text(B)), ()),
+        ([placed("/a", A, 10), placed("/b", A, 1)], known_disks("/b", to_text(A)), ("/a",)),
         ([placed("/a", A, 1), placed("/b", DirectoryId(bytes(16)), 1)], DisksImage(), ()),
     ],
 )
@@ -422,8 +423,11 @@ def test_whose_directory_id_is_not_clear(
     placements: list[Placed], disks: DisksImage, unclear: tuple[str, ...]
 ) -> None:
     """KIP-858, "meta.properties": each directory of a broker has an id of its own."""
-    state, _ = take(Comparing(), [(0, part(1, *placements))], 1, Source.LOG_DIRS, disks)
+    state, events = take(Comparing(), [(0, part(1, *placements))], 1, Source.LOG_DIRS, disks)
     assert state.last.unclear == tuple((1, path) for path in unclear)
+    known = {each.path: each.directory for each in state.last.identities}
+    assert known.keys().isdisjoint(unclear)
+    assert [(e.fields["path"], e.fields["directory"]) for e in events] == list(known.items())
 
 
 def test_misplaced_replicas_are_counted_exactly_although_few_are_named() -> None:

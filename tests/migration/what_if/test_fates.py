@@ -300,6 +300,13 @@ def test_two_paths_that_claim_one_id_have_none() -> None:
     assert {each.fate for each in if_directory_fails(now, D0).lines} == {Fate.UNKNOWN}
 
 
+def test_meta_properties_decide_which_of_two_paths_has_an_id() -> None:
+    other = TopicPartition("t", 1)
+    one = broker(1, d0=[T], d1=[other], meta=META[:1])
+    now = situation(part((1, 2)), part((1, 2), at=other), brokers={1: one})
+    assert [(path, each.directory) for path, each in now.identities.items()] == [(D0, ID0)]
+
+
 def test_a_directory_that_the_broker_does_not_have_is_refused() -> None:
     with pytest.raises(ValueError, match="describes no log directory /d9"):
         if_directory_fails(situation(part((1,))), "/d9")

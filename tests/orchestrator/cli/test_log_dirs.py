@@ -423,11 +423,12 @@ def test_ids_on_other_hosts_are_those_of_the_stored_state(
         brokers={
             2: BrokerDisks(id=2, log_dirs=(seen("/d0", ID2), seen("/d1", None))),
             3: BrokerDisks(id=3, log_dirs=(seen("/d0", ID1),)),
+            4: BrokerDisks(id=4, log_dirs=(seen("/d0", ID0), seen("/d1", ID0))),
         }
     )
     twice = identity(2, "/d1", ID1), identity(2, "/d9", ID1)
     store(tmp_path / "kraftgate-state", identity(1, "/d0", ID0), *twice, disks=disks)
-    brokers.replicas = (1, 2, 3)
+    brokers.replicas = (1, 2, 3, 4)
     result = run("--json")
     printed = json.loads(result.stdout)
     assert (printed["metadata_offset"], printed["observed_at"]) == (41, "1970-01-01T00:00:00.000Z")
@@ -438,11 +439,29 @@ def test_ids_on_other_hosts_are_those_of_the_stored_state(
         (2, "/d0"): (ID2, "meta.properties"),
         (2, "/d1"): (None, None),
         (3, "/d0"): (ID1, "meta.properties"),
+        (4, "/d0"): (None, None),
+        (4, "/d1"): (None, None),
     }
     assert "as of metadata offset 41" in printed["notes"][0]
     down = found[3, "/d0"]
     assert (down["state"], down["error"], down["partitions"]) == ("unknown", None, None)
-    assert result.exit_code == ExitCode.NO_DATA, "broker 3 is down"
+    assert result.exit_code == ExitCode.NO_DATA, "brokers 3 and 4 are down"
+
+
+def test_a_stored_failure_of_a_directory_that_its_broker_describes_as_online_is_a_note(
+    brokers: Brokers, run: Callable[..., Result], tmp_path: Path
+) -> None:
+    """The answer is newer, but does not show that the directory is readable on its host."""
+    bad = seen("/d1", ID1)._replace(readable=False)
+    disks = {id_: BrokerDisks(id=id_, log_dirs=(seen("/d0", ID0), bad)) for id_ in (1, 3)}
+    store(tmp_path / "kraftgate-state", disks=DisksImage(brokers=disks))
+    del brokers.answers[2]
+    result = run("--json", "--broker", "1")
+    assert listed(result)[1, "/d1"]["state"] == "online"
+    note = "broker 1 now describes /d1 as online, but in the stored state it is not readable on its"
+    assert [each for each in json.loads(result.stdout)["notes"] if "/d" in each] == [
+        f"{note} host: check it on the broker's host"
+    ]
 
 
 def test_an_id_that_its_file_no_longer_has_is_not_known_by_it(

@@ -1,14 +1,13 @@
 """The heat map: each broker's log directories, and the replicas in them.
 
-The metadata log knows directories by id, the brokers by path; a comparison maps one to the other
-(`Compared.identities`). A replica without a directory in the metadata log has one on the disk: in a
-directory whose id is known, replicas beyond the assigned ones are pending.
+The metadata log knows directories by id, the brokers by path (see
+`ClusterSummary.directory_ids`). A replica without a directory in the metadata log has one on the
+disk: in a directory whose id is known, replicas beyond the assigned ones are pending.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from migration.assessment.conditions.authority import in_use
 from migration.assessment.data_source import DataSource
 from migration.assessment.failed_directories import DirectoryFailed, state_of
 from migration.observed.facts import LogDirSeen
@@ -40,12 +39,10 @@ def disk_facts(one: Assessed) -> Iterator[DiskFacts]:
     summary, failed = one.summary, one.assessment.failed_by_broker
     brokers = {each.id: each for each in summary.brokers}
     disks = _disks(one)
-    ids: dict[int, dict[str, str]] = {}
-    for identity in summary.places.identities:
-        ids.setdefault(identity.broker, {})[identity.path] = identity.directory
     for id_ in sorted({*brokers, *disks, *failed}):
         broker, bad = brokers.get(id_), failed.get(id_, ())
         known = broker if broker is not None and one.assessment.counts(broker) else None
+        ids = {path: each.directory for path, each in summary.directory_ids(id_).items()}
         named = {each.path: each.directory for each in bad if each.path and each.directory}
         yield DiskFacts(
             disks=disks.get(id_, BrokerDisks(id=id_)),
@@ -53,16 +50,16 @@ def disk_facts(one: Assessed) -> Iterator[DiskFacts]:
             assigned=None if known is None else known.directories,
             pending=None if known is None else known.pending,
             registered=frozenset(() if broker is None else broker.log_dirs),
-            ids=ids.get(id_, {}) | named,
+            ids={path: e for path, e in ids.items() if e not in named.values()} | named,
         )
 
 
 def _disks(one: Assessed) -> Mapping[int, BrokerDisks]:
     """Return the disks; while the source is not current, as if no broker answered."""
     disks, source = one.summary.broker_disks, DataSource.LOG_DIRS
-    why = one.assessment.currency.not_current.get(source) if source in one.configured else None
-    if why is None or not in_use(one.assessment.view, source):
+    if one.assessment.current[source] is not False:
         return disks
+    why = one.assessment.currency.not_current[source]
     return {id_: _silent(each, why) for id_, each in disks.items()}
 
 
@@ -89,7 +86,7 @@ def disks_row(known: DiskFacts) -> Disks:
 def _by_path(known: DiskFacts) -> Iterator[Cell]:
     left = known.pending
     for each in sorted(known.disks.log_dirs, key=lambda one: one.path):
-        directory = known.ids.get(each.path, each.directory_id)
+        directory = known.ids.get(each.path)
         state: CellState = state_of(each, known.disks, known.failed).value
         here = each.replicas if state == "online" and known.answers else None
         assigned = _assigned(known, directory)
@@ -109,7 +106,7 @@ def _by_path(known: DiskFacts) -> Iterator[Cell]:
 
 def _by_id(known: DiskFacts) -> Iterator[Cell]:
     """Yield the directories that the metadata log names and that have no known path."""
-    named = {known.ids.get(each.path, each.directory_id) for each in known.disks.log_dirs}
+    named = {known.ids.get(each.path) for each in known.disks.log_dirs}
     hosted = known.assigned or {}
     failed = [each.directory for each in known.failed if each.path is None]
     known_ids = ({*known.registered, *hosted} - named) | {*failed}

@@ -1,16 +1,16 @@
 """The top of the page: the phase, whether data is current, and the next action."""
 
+from collections.abc import Mapping
 from typing import Final
 
-from migration.assessment.conditions import DataSource, hazards_not_known
-from migration.assessment.conditions.authority import was_read
-from migration.assessment.currency import SourceState
+from migration.assessment.conditions import hazards_not_known
+from migration.assessment.currency import LogData, SourceState
 from migration.assessment.waits import WaitKind
 from migration.image.summary import WAY, ClusterSummary, Mode, Phase
 from migration.metadata.replica_state import ReplicaState
 from migration.metadata.versions import name_of
 from migration.observed.source_status import behind
-from orchestrator.api.console.state import Currency, Head, Next, PhaseStep
+from orchestrator.api.console.state import Head, Next, PhaseStep
 from orchestrator.api.rows import unknown_counts
 from orchestrator.run.assessed import Assessed
 from orchestrator.views.console.state.rows import Estimated, eta_state, to_the_second
@@ -26,7 +26,6 @@ _UNANSWERED: Final = (
 
 def head(one: Assessed, eta: Estimated | None) -> Head:
     summary, status, phase = one.summary, one.read.status, one.summary.known_phase
-    current, text = _current(one)
     known = one.assessment.knows_partitions
     brokers, unread = summary.brokers, summary.metadata_offset is None
     return Head.from_facts(
@@ -34,8 +33,8 @@ def head(one: Assessed, eta: Estimated | None) -> Head:
         phase=phase,
         phases=_phases(phase),
         phase_since_ms=None if phase is None else one.read.tally.phase_began_ms(phase),
-        current=current,
-        current_text=text,
+        current=one.assessment.log_data,
+        current_text=_current_text(one),
         next=_next(one),
         eta=eta_state(eta),
         last_reply_ms=to_the_second(status.last_reply_ms),
@@ -72,28 +71,25 @@ def _phases(phase: Phase | None) -> tuple[PhaseStep, ...]:
     )
 
 
-def _current(one: Assessed) -> tuple[Currency, str]:
-    log = one.assessment.log
-    status = log.status
-    if log.state is SourceState.ERROR:
-        return "source_error", log.why or ""
-    if status.finished:
-        return "finished", "read to its end"
-    if log.state is SourceState.CURRENT:
-        return "current", "the data is current"
-    if log.state is SourceState.BEHIND:
-        reading = [each.text for each in one.assessment.waits if each.kind is WaitKind.CATCHING_UP]
-        return "reading", next(iter(reading), log.why or "")
-    if log.state is SourceState.OVER:
-        return "over", "no controller writes the metadata log any more"
-    if not was_read(one.assessment.view, DataSource.METADATA_LOG):
-        return "no_data", status.waiting or "nothing has been observed yet"
+def _current_text(one: Assessed) -> str:
+    log, waits = one.assessment.log, one.assessment.waits
+    waiting, why = log.status.waiting, log.why or ""
     if log.state is SourceState.SILENT:
-        return "stale", "the source of the metadata log does not report"
-    if status.last_reply_ms is None:
-        waits = [each.text for each in one.assessment.waits if each.kind in _UNANSWERED]
-        return "stale", next(iter(waits), log.why or "")
-    return "stale", status.waiting or "no controller answers any more"
+        stale = "the source of the metadata log does not report"
+    elif log.status.last_reply_ms is None:
+        stale = next((each.text for each in waits if each.kind in _UNANSWERED), why)
+    else:
+        stale = waiting or "no controller answers any more"
+    texts: Mapping[LogData, str] = {
+        "source_error": why,
+        "finished": "read to its end",
+        "current": "the data is current",
+        "reading": next((e.text for e in waits if e.kind is WaitKind.CATCHING_UP), why),
+        "over": "no controller writes the metadata log any more",
+        "no_data": waiting or "nothing has been observed yet",
+        "stale": stale,
+    }
+    return texts[one.assessment.log_data]
 
 
 def _replicas(summary: ClusterSummary) -> dict[ReplicaState, int]:

@@ -4,8 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, cast
 
 from migration.assessment.alerts import AlertStates
-from migration.assessment.conditions.authority import in_use
-from migration.assessment.data_source import FOLLOWED
 from migration.assessment.eta import Eta, NoEstimate, cluster_eta
 from migration.assessment.hazards import Hazard
 from migration.assessment.waits import Wait
@@ -137,16 +135,15 @@ def eta_state(made: Estimated | None) -> EtaState | None:
 def sources(one: Assessed) -> Iterator[SourceState]:
     """Yield the four sources, also those that are not configured."""
     statuses, unread = one.configured, one.unread
-    view, not_current = one.assessment.view, one.assessment.currency.not_current
-    for each in FOLLOWED:
+    for each, current in one.assessment.current.items():
         status = statuses.get(each, NO_STATUS)
         yield SourceState.from_facts(
             status,
             name=cast(SourceName, str(each)),
             configured=each in statuses,
-            in_use=each in statuses and in_use(view, each),
-            current=each in statuses and each not in not_current,
-            why_not=not_current.get(each),
+            in_use=current is not None,
+            current=current is True,
+            why_not=one.assessment.currency.not_current.get(each),
             last_reply_ms=to_the_second(status.last_reply_ms),
             unread=unread.get(each),
         )

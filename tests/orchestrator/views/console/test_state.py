@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migration.assessment.conditions import Verdict
+from migration.comparison.result import Compared, Identity
 from migration.image.summary import ClusterSummary, Phase
 from migration.observed.log_dirs import CutOff, DisksImage
 from migration.observed.source_status import NO_STATUS
@@ -185,6 +186,15 @@ def test_a_log_that_is_over_is_over_although_nobody_answered() -> None:
     assert state_of(rolled_back)["head"]["current"] == "over"
 
 
+def test_a_source_that_the_cluster_no_longer_uses_is_not_current() -> None:
+    """As in `kraftgate_source_current`, which does not have it."""
+    summary = replace(cluster(Phase.FINALIZED, kraft(1)), zookeeper=WATCHED.summary.zookeeper)
+    for one, is_used in ((WATCHED, True), (replace(WATCHED, summary=summary), False)):
+        (row,) = (each for each in state_of(one)["sources"] if each["name"] == "zookeeper")
+        assert row["configured"]
+        assert (row["in_use"], row["current"]) == (is_used, is_used)
+
+
 def test_the_next_action_is_the_assessments() -> None:
     found = state_of(WATCHED)["head"]["next"]
     now = seen(WATCHED).assessment.next
@@ -272,6 +282,32 @@ def test_what_is_not_known_of_a_directory_is_not_guessed() -> None:
         assert each["on_disk"] == 16
     assert (unnamed["path"], unnamed["directory"], unnamed["assigned"]) == (None, ID, 10)
     assert row["pending_elsewhere"] == 20
+
+
+def test_an_id_that_two_paths_claim_is_the_id_of_neither() -> None:
+    both = Compared(identities=(identity("/d1"), identity("/d2")))
+    summary = one_broker([directory("/d1"), directory("/d2")], log_dirs=(ID,))
+    found = [
+        (each["path"], each["directory"], each["assigned"])
+        for each in cells(replace(summary, places=both))["cells"]
+    ]
+    assert found == [("/d1", None, None), ("/d2", None, None), (None, ID, 10)]
+
+
+def test_an_id_that_is_no_longer_registered_is_not_that_of_an_online_path() -> None:
+    other = "AQEBAQEBAQEBAQEBAQEBAQ"
+    described = [directory("/d1", error=56), directory("/d2")]
+    summary = one_broker(described, log_dirs=(other,), unregistered={ID: None})
+    places = Compared(identities=(identity("/d2"),))
+    found = [
+        (each["path"], each["directory"])
+        for each in cells(replace(summary, places=places))["cells"]
+    ]
+    assert found == [("/d1", ID), ("/d2", None), (None, other)]
+
+
+def identity(path: str) -> Identity:
+    return Identity(broker=3, path=path, directory=ID, by="replicas", agreeing=9, others=0)
 
 
 def test_while_the_disks_are_not_current_nothing_on_them_is_known() -> None:

@@ -9,7 +9,7 @@ from migration.assessment.assess import Journal
 from migration.assessment.conditions import View
 from migration.assessment.data_source import DataSource
 from migration.assessment.hazards import HazardKind
-from migration.assessment.waits import nothing_seen
+from migration.assessment.waits import WaitKind, nothing_seen
 from migration.comparison.result import Compared
 from migration.image.summary import BrokerSummary, Mode, Phase, UnfencedEarly
 from migration.metadata.events import Event
@@ -254,6 +254,13 @@ def test_waits_are_counted_by_name_and_only_the_sources_while_it_is_blind() -> N
     blind = scraped(ALL_SEEN, now_ms=NOW_MS + 60_000)
     assert blind["kraftgate_waits"] == {("not_running",): 1}
     assert set(blind["kraftgate_source_current"].values()) == {0}
+
+
+def test_after_a_rollback_no_wait_is_missing() -> None:
+    """The metadata log is over: that no controller answers hides nothing."""
+    silent = replace(ALL_SEEN, status=replace(FRESH, last_reply_ms=NOW_MS - 60_000))
+    ruled = with_summary(silent, phase=Phase.ROLLED_BACK, zookeeper=zookeeper(kraft=False))
+    assert scraped(ruled)["kraftgate_waits"].keys() == {(each,) for each in WaitKind}
 
 
 def test_sources_are_those_that_are_configured_and_in_use() -> None:
