@@ -209,10 +209,11 @@ def add_hazards(into: Exposition, one: Assessed) -> None:
 
 
 def add_waits(into: Exposition, one: Assessed) -> None:
-    """Add the number of waits of each kind; if the metadata log is not complete, of found kinds."""
+    """Add the number of waits of each kind; if the data is not complete, of found kinds."""
     found = [each.kind for each in one.assessment.waits]
+    complete = one.assessment.log.is_complete and WaitKind.NOT_RUNNING not in found
     for kind in WaitKind:
-        if one.assessment.log.is_complete or kind in found:
+        if complete or kind in found:
             into.value(_WAITS, found.count(kind), one.name, kind)
 
 

@@ -36,6 +36,7 @@ from tests.orchestrator.views.metrics.scraping import (
     with_summary,
     written,
 )
+from tests.orchestrator.views.metrics.test_walk import WALK_TOLD
 from tests.scenes.night import FRESH, HYBRID, NOW_MS, cluster, held, kraft, replicas
 from tests.support.examples import examples
 
@@ -261,6 +262,12 @@ def test_after_a_rollback_no_wait_is_missing() -> None:
     silent = replace(ALL_SEEN, status=replace(FRESH, last_reply_ms=NOW_MS - 60_000))
     ruled = with_summary(silent, phase=Phase.ROLLED_BACK, zookeeper=zookeeper(kraft=False))
     assert scraped(ruled)["kraftgate_waits"].keys() == {(each,) for each in WaitKind}
+
+
+def test_while_run_hangs_no_other_wait_is_said_to_be_absent() -> None:
+    earlier = WALK_TOLD.model_copy(update={"at_ms": NOW_MS - 180_000})
+    found = scraped(replace(ALL_SEEN, execution=earlier))
+    assert found["kraftgate_waits"] == {("not_running",): 1}
 
 
 def test_sources_are_those_that_are_configured_and_in_use() -> None:
