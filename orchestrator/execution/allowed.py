@@ -14,6 +14,7 @@ from migration.assessment.conditions.authority import is_log_past
 from migration.image.summary import WITHOUT_ZOOKEEPER, Phase
 from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
 from orchestrator.errors import ExecutionError, HookError, NoDataError
+from orchestrator.execution.approvals import basis, changed
 from orchestrator.execution.route import (
     CheckpointInstance,
     approvals_needed,
@@ -135,8 +136,9 @@ def _require_no_hook(action: OfCheckpoint, at: Place) -> None:
     state = at.state
     if state.stage is Stage.RUNNING:
         raise ExecutionError(f"the hook of {state.id} runs: wait for its end")
-    if (state.may_run or action == "repeat") and at.hook_runs:
-        done = f". If the step is done without them, run `kraftgate decide {state.id} --done`"
+    repeats = action == "repeat" and action in _DECISIONS.get(state.stage, ())
+    if (state.may_run or repeats) and at.hook_runs:
+        done = ". If the step is done without them, decide that it is (--done)"
         raise ExecutionError(
             f"the hook of {state.id} still has running processes. End them or wait"
             f"{done if state.may_run else ''}"
@@ -144,10 +146,12 @@ def _require_no_hook(action: OfCheckpoint, at: Place) -> None:
 
 
 def _require_approval(at: Place) -> None:
-    id_, checkpoint, given = at.state.id, at.checkpoint, at.state.approvals
-    begun = is_covered(at.execution, checkpoint, id_, at.view().summary)
+    id_, checkpoint, view = at.state.id, at.checkpoint, at.view()
+    begun = is_covered(at.execution, checkpoint, id_, view.summary)
     instance = CheckpointInstance(id=id_, checkpoint=checkpoint, bind={}, begun=begun)
     why = without_approval(at.execution, instance)
+    now = basis(view.summary, view.hazards, at.loaded.sha256)
+    given = [each for each in at.state.approvals if not changed(each.basis, now)]
     if why is None and len(given) >= approvals_needed(at.execution, instance):
         why = f"no approval any more: {', '.join(sorted(e.by.words() for e in given))} approved it"
     if why is not None:

@@ -14,6 +14,7 @@ import enum
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -130,8 +131,9 @@ def _boot() -> str:
 
 def _session_of(pid: int) -> int | None:
     try:
-        if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-            return None
+        with suppress(psutil.AccessDenied):  # /proc may hide other users' processes
+            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+                return None
         return os.getsid(pid)
     except (psutil.NoSuchProcess, ProcessLookupError):
         return None

@@ -277,4 +277,8 @@ def _was_started(directory: Path) -> bool:
 
 
 def _process(found: Mapping[str, Any]) -> ProcessId:
-    return ProcessId(pid=int(found["pid"]), started=int(found["started"]), boot=str(found["boot"]))
+    try:
+        pid, started = int(found["pid"]), int(found["started"])
+        return ProcessId(pid=pid, started=started, boot=str(found["boot"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise HookError(f"{files.PROCESS} of a hook names no process: {error!r}") from error

@@ -6,7 +6,7 @@ its next tick. None of them changes the cluster.
 
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.state import ExecutionState
-from orchestrator.errors import ExecutionError
+from orchestrator.errors import ExecutionError, HookError
 from orchestrator.execution.allowed import hook_runs, rollback_of, to_skip
 from orchestrator.execution.operator.request import OperatorRequest, open_request, runbook_of
 from orchestrator.hooks.runs import HookRuns
@@ -36,8 +36,11 @@ def abort(request: OperatorRequest) -> None:
     with open_request(request) as at:
         state = at.execution().current
         goes_on = ""
-        if state is not None and hook_runs(state, HookRuns(at.config.state_dir)):
-            goes_on = f"; the hook of {state.id} goes on, and may still change the cluster"
+        try:
+            if state is not None and hook_runs(state, HookRuns(at.config.state_dir)):
+                goes_on = f"; the hook of {state.id} goes on, and may still change the cluster"
+        except HookError as error:  # an abort is the last way out
+            goes_on = f"; whether its hook still runs is unknown: {error}"
         at.record(
             entries.Aborted(by=at.by, reason=request.reason),
             f"aborted; nothing was undone{goes_on}",

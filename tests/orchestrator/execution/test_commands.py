@@ -23,6 +23,7 @@ from orchestrator.errors import ExitCode
 from orchestrator.execution.approvals import this_person
 from orchestrator.execution.kept_runbook import kept_runbook
 from orchestrator.execution.operator.request import RequestContext
+from orchestrator.hooks import files
 from orchestrator.hooks.runs import HookRuns, Unknown
 from orchestrator.run import reader
 from orchestrator.runbook.load import load, parse
@@ -260,10 +261,15 @@ def test_a_step_that_an_earlier_approval_covers_needs_none(desk: Desk) -> None:
 
 
 def test_a_step_that_enough_people_approved_needs_no_more(desk: Desk) -> None:
-    for who in (ANNA, ANNA.model_copy(update={"who": "boris", "login": "boris"})):
-        desk.tell(entries.Approved(checkpoint="finalize", by=who, reason="x", basis={}))
+    desk.types("approve", "finalize", *YES)
+    (mine,) = desk.walk().checkpoint("finalize").approvals
+    boris = ANNA.model_copy(update={"who": "boris", "login": "boris"})
+    for basis in ({}, mine.basis):
+        desk.tell(entries.Approved(checkpoint="finalize", by=boris, reason="x", basis=basis))
+        if not basis:  # of another state: it does not count
+            assert desk.types("approve", "finalize", *YES).exit_code == ExitCode.DONE
     said = desk.refused("approve", "finalize", *YES)
-    assert "finalize needs no approval any more: anna" in said
+    assert "finalize needs no approval any more: boris" in said
     assert "approved it" in said
 
 
@@ -671,6 +677,28 @@ def test_an_abort_names_a_hook_whose_processes_run(
     monkeypatch.setattr(HookRuns, "state", lambda *_: replace(left, still_running=still_running))
     goes_on = "the hook of brokers-kraft[1] goes on, and may still change the cluster"
     assert (goes_on in desk.types("abort", *WHY).stdout) is bool(still_running)
+
+
+def test_an_abort_is_recorded_although_its_hook_s_files_are_damaged(desk: Desk) -> None:
+    desk.tell(
+        entries.StepStarted(
+            checkpoint="finalize",
+            run="1",
+            attempt=1,
+            argv=("x",),
+            token=1,
+            open_before=False,
+            facts={},
+        ),
+        entries.StepUnknown(checkpoint="finalize", run="1", why="x"),
+    )
+    run = desk.folder / "state" / "hooks" / "1"
+    run.mkdir(parents=True)
+    (run / files.STARTED).write_text("{}")
+    (run / files.PROCESS).write_text("{}")
+    done = desk.types("abort", *WHY)
+    assert done.exit_code == ExitCode.DONE, done.stderr
+    assert "whether its hook still runs is unknown: " in done.stdout
 
 
 def _left_by_a_hook(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Unknown:

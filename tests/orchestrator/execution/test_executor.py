@@ -1463,11 +1463,12 @@ def test_no_step_begins_while_processes_of_a_hook_of_unknown_end_run(night: Nigh
     assert found.asks == (
         "the outcome of the hook is unknown: its supervisor is gone; its processes 4711 still ran"
         " when this was found; the hook of brokers-kraft[1] still has running processes. End them"
-        " or wait. If the step is done without them, run `kraftgate decide brokers-kraft[1] --done`"
+        " or wait. If the step is done without them, decide that it is (--done)"
     )
     assert found.holds == (f"a decision, since {found.asks}",)
     assert found.can == ("done", "pause", "abort")
     assert found.commands == (
+        "kraftgate help KraftgateStepNeedsDecision",
         "kraftgate decide 'brokers-kraft[1]' --done --reason WHY",
         "kraftgate abort --reason WHY",
     ), "what the commands would refuse is not asked for"
