@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Final
 
+from migration.comparison.result import FILE, Identity
 from migration.image.known_ids import member_brokers
 from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase
 from migration.metadata.replica_state import ReplicaState
@@ -81,11 +82,12 @@ def failed_directories(summary: ClusterSummary) -> tuple[DirectoryFailed, ...]:
     """Return the failed directories, by broker; those of unknown brokers are last."""
     disks = summary.broker_disks
     zookeeper = summary.zookeeper or ZooKeeperImage()
-    known = {each.id: each for each in summary.brokers}
+    known, ids = {each.id: each for each in summary.brokers}, summary.directory_ids()
     found: list[DirectoryFailed] = []
     for id_ in sorted({*known, *disks, *zookeeper.notified}):
         one, broker = disks.get(id_, BrokerDisks(id=id_)), known.get(id_)
-        named = _by_path_and_id(summary, one, {} if broker is None else broker.unregistered)
+        unregistered = {} if broker is None else broker.unregistered
+        named = _by_path_and_id(ids.get(id_, {}), one, unregistered)
         named = _merged(named, _notified(id_, broker, zookeeper))
         found += _merged(named, _halted(broker, one, zookeeper))
     missed = _missed(summary, disks, zookeeper)
@@ -126,23 +128,27 @@ def state_of(
 
 
 def _by_path_and_id(
-    summary: ClusterSummary, one: BrokerDisks, unregistered: Mapping[str, int | None]
+    ids: Mapping[str, Identity], one: BrokerDisks, unregistered: Mapping[str, int | None]
 ) -> list[DirectoryFailed]:
     """Return the failed paths, and the directories that are no longer registered, each once.
 
-    Paths without an id and ids without a path are paired, because they are the same directories.
-    Which id belongs to which path is known only if there is one of each.
+    Paths without an id and ids without a path are paired, because they are the same directories,
+    except for ids that another path has in its `meta.properties`. Which id belongs to which path is
+    known only if there is one of each.
     """
-    ids = {path: each.directory for path, each in summary.directory_ids(one.id).items()}
     left = dict(unregistered)
     found, unnamed = [], []
-    for each in (replace(e, directory=ids.get(e.path or "")) for e in on_disks(one)):
-        if each.directory is None:
+    for each in on_disks(one):
+        of_path = ids.get(each.path or "")
+        if of_path is None:
             unnamed.append(each)
-        elif each.directory in left:
-            found.append(_also(each, left.pop(each.directory), Channel.REGISTRATION))
+        elif of_path.directory in left:
+            named = replace(each, directory=of_path.directory)
+            found.append(_also(named, left.pop(of_path.directory), Channel.REGISTRATION))
         else:
-            found.append(each)
+            found.append(replace(each, directory=of_path.directory))
+    of_others = left.keys() & {each.directory for each in ids.values() if each.by == FILE}
+    found += (_unregistered(one.id, each, left.pop(each)) for each in sorted(of_others))
     is_clear = len(unnamed) == len(left) == 1
     for path, id_ in zip_longest(unnamed, left):
         if id_ is None:
@@ -151,16 +157,18 @@ def _by_path_and_id(
             both = _also(path, left[id_], Channel.REGISTRATION)
             found.append(replace(both, directory=id_ if is_clear else None))
         else:
-            found.append(
-                DirectoryFailed(
-                    broker=one.id,
-                    directory=id_,
-                    channels=(Channel.REGISTRATION,),
-                    how="no longer registered",
-                    since_ms=left[id_],
-                )
-            )
+            found.append(_unregistered(one.id, id_, left[id_]))
     return found
+
+
+def _unregistered(broker: int, directory: str, since_ms: int | None) -> DirectoryFailed:
+    return DirectoryFailed(
+        broker=broker,
+        directory=directory,
+        channels=(Channel.REGISTRATION,),
+        how="no longer registered",
+        since_ms=since_ms,
+    )
 
 
 def _also(one: DirectoryFailed, since_ms: int | None, *channels: Channel) -> DirectoryFailed:

@@ -17,7 +17,7 @@ from migration.observed.log_dirs import DisksImage, is_bad, is_undescribed
 
 _NAMED_MAX: Final = 200
 _TOLD_MAX: Final = 50
-_FILE: Final = "meta.properties"
+FILE: Final = "meta.properties"
 _KINDS: Final = {
     "stray": EventKind.REPLICA_NOT_IN_METADATA,
     "missing": EventKind.REPLICA_NOT_ON_DISK,
@@ -185,7 +185,7 @@ def identify(placed: Iterable[Placed], disks: DisksImage) -> tuple[Identity, ...
         of_path = counts[broker, path]
         total = sum(of_path.values())
         written = known.get((broker, path))
-        by, id_ = _FILE, written or ""
+        by, id_ = FILE, written or ""
         if written is None:
             by, id_ = "replicas", max(of_path, key=lambda each: of_path[each])
             if 2 * of_path[id_] <= total:
@@ -207,8 +207,8 @@ def identify(placed: Iterable[Placed], disks: DisksImage) -> tuple[Identity, ...
 def certain(found: Iterable[Identity]) -> tuple[Identity, ...]:
     """Leave out each id that several paths of a broker claim; the one `meta.properties` decides."""
     found = tuple(found)
-    files = {(each.broker, each.directory) for each in found if each.by == _FILE}
-    left = [e for e in found if e.by == _FILE or (e.broker, e.directory) not in files]
+    files = {(each.broker, each.directory) for each in found if each.by == FILE}
+    left = [e for e in found if e.by == FILE or (e.broker, e.directory) not in files]
     claims = Counter((each.broker, each.directory) for each in left)
     return tuple(each for each in left if claims[each.broker, each.directory] == 1)
 

@@ -339,13 +339,14 @@ class ClusterSummary:
         """The disks of each broker that was polled."""
         return {} if self.disks is None else self.disks.brokers
 
-    def directory_ids(self, broker: int) -> dict[str, Identity]:
-        """Return the id of each of a broker's paths whose id is certain, by path."""
-        disks = self.broker_disks.get(broker, BrokerDisks(id=broker))
-        files = identify((), DisksImage(brokers={broker: disks}))
-        found = (*files, *self.places.identities)
-        by_path = {each.path: each for each in found if each.broker == broker}
-        return {each.path: each for each in certain(by_path.values())}
+    def directory_ids(self) -> dict[int, dict[str, Identity]]:
+        """Return the id of each path whose id is certain, by broker and path."""
+        files = identify((), DisksImage(brokers=self.broker_disks))
+        by_path = {(each.broker, each.path): each for each in (*files, *self.places.identities)}
+        found: dict[int, dict[str, Identity]] = {}
+        for each in certain(by_path.values()):
+            found.setdefault(each.broker, {})[each.path] = each
+        return found
 
     def replicas_on_disk(self, broker: int) -> int | None:
         """Return the number of replicas on a broker's disks at its last answer; None: unknown."""

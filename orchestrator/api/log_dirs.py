@@ -6,6 +6,7 @@ from typing import Final, TypeAlias
 from pydantic import Field
 
 from migration.assessment.failed_directories import failed_directories
+from migration.comparison.result import FILE, Identity
 from migration.image.summary import ClusterSummary
 from migration.observed.log_dirs import STORAGE_ERROR, LogDirState
 from migration.observed.probed import Unknown
@@ -15,7 +16,6 @@ from streams.probe.log_dirs import BrokerLogDirs
 
 _Ids: TypeAlias = Mapping[str, tuple[str | None, str]]
 """The directory id of each path, None if it has none, and how it is known."""
-_META_PROPERTIES: Final = "meta.properties"
 _LAG_UNKNOWN: Final = -1
 _STATES: Final = {0: LogDirState.ONLINE, STORAGE_ERROR: LogDirState.OFFLINE}
 _JAVA_ERRORS: Final = {
@@ -125,7 +125,8 @@ def log_dirs_row(
 ) -> LogDirsRow:
     """Return the answers joined with the stored state; `topics`: only these, if there are any."""
     answers = tuple(answers)
-    rows = tuple(_broker(each, stored, topics) for each in answers)
+    ids = {} if stored is None else stored.directory_ids()
+    rows = tuple(_broker(each, stored, ids.get(each.id, {}), topics) for each in answers)
     return LogDirsRow(
         cluster=cluster,
         cluster_id=cluster_id,
@@ -199,15 +200,19 @@ def _notes(
 
 
 def _broker(
-    answer: BrokerLogDirs, stored: ClusterSummary | None, topics: Collection[str]
+    answer: BrokerLogDirs,
+    stored: ClusterSummary | None,
+    known: Mapping[str, Identity],
+    topics: Collection[str],
 ) -> BrokerLogDirsRow:
-    known = {} if stored is None else stored.directory_ids(answer.id)
-    ids: dict[str, tuple[str | None, str]] = {p: (e.directory, e.by) for p, e in known.items()}
-    for path, local in answer.local.items():
-        if local.is_own:
-            ids[path] = (local.directory_id, _META_PROPERTIES)
-        elif local.has_bad_file and ids.get(path, ("", ""))[1] == _META_PROPERTIES:
-            del ids[path]
+    read = {path: each.directory_id for path, each in answer.local.items() if each.is_own}
+    bad = {path for path, each in answer.local.items() if each.has_bad_file}
+    ids: dict[str, tuple[str | None, str]] = {
+        path: (each.directory, each.by)
+        for path, each in known.items()
+        if each.directory not in read.values() and not (path in bad and each.by == FILE)
+    }
+    ids.update((path, (directory, FILE)) for path, directory in read.items())
     described = answer.log_dirs
     if isinstance(described, Unknown):
         rows = [_not_described(path, ids) for path in _stored_paths(stored, answer.id)]

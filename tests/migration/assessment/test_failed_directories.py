@@ -233,6 +233,20 @@ CASES = [
         (fact(LOG_DIRS, path="/d2", directory=A),),
     ),
     Case(
+        "an id that another path has in its meta.properties is not the failed path's",
+        in_kraft(
+            D1,
+            BAD_D2,
+            directory("/d3", directory_id=B),
+            places=AMBIGUOUS,
+            unregistered={B: LATER},
+        ),
+        (
+            fact(REGISTRATION, directory=B, how=GONE, since_ms=LATER),
+            fact(LOG_DIRS, path="/d2"),
+        ),
+    ),
+    Case(
         "the pairs of two ids and two paths are unknown",
         in_kraft(D1, BAD_D2, BAD_D3, unregistered={B: LATER, C: LATER}),
         (

@@ -38,11 +38,11 @@ def disk_facts(one: Assessed) -> Iterator[DiskFacts]:
     """Yield the facts of each broker that a source knows, by id."""
     summary, failed = one.summary, one.assessment.failed_by_broker
     brokers = {each.id: each for each in summary.brokers}
-    disks = _disks(one)
+    disks, identities = _disks(one), summary.directory_ids()
     for id_ in sorted({*brokers, *disks, *failed}):
         broker, bad = brokers.get(id_), failed.get(id_, ())
         known = broker if broker is not None and one.assessment.counts(broker) else None
-        ids = {path: each.directory for path, each in summary.directory_ids(id_).items()}
+        ids = {path: each.directory for path, each in identities.get(id_, {}).items()}
         named = {each.path: each.directory for each in bad if each.path and each.directory}
         yield DiskFacts(
             disks=disks.get(id_, BrokerDisks(id=id_)),
