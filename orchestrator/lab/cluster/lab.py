@@ -98,9 +98,9 @@ class Lab(LabData):
         """Start a cluster that was always in KRaft mode: the controllers, then the brokers."""
         self._cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         brokers = self.brokers
-        members = (*self.controllers.values(), *brokers.values())
-        self._format(members, Mode.KRAFT, self._cluster_id)
+        self._format(self.controllers.values(), Mode.KRAFT, self._cluster_id)
         self._start_all_controllers(Mode.KRAFT)
+        self._format(brokers.values(), Mode.KRAFT, self._cluster_id)
         for id_ in brokers:
             self.start_broker(id_, Mode.KRAFT, wait=False)
         for member in brokers.values():

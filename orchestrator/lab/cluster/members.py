@@ -1,10 +1,10 @@
 """The part of a lab that starts its members in the right mode and determines when each is ready."""
 
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from migration.assessment.meta_properties import META
 from migration.image.summary import Mode
 from migration.observed.probed import Quorum
 from orchestrator.lab import kafka_requests
@@ -215,29 +215,18 @@ class LabMembers(LabProcesses):
     def _format(
         self, members: Iterable[Member], mode: Mode, cluster_id: str, *options: str
     ) -> None:
-        """Write config files, and the identity into the members' new directories.
+        """Write config files, and the identity into the members' new directories."""
 
-        One run of the tool formats all directories, as the first member's: of what it writes, only
-        the node's id depends on the member.
-        """
-        first, *others = members
-        config = self._write_config(first, mode).read_text("utf-8")
-        paths = [str(path) for member in (first, *others) for path in member.directories]
-        file = self.config_file("format", mode.value)
-        # Of two values of one key, Java takes the last one.
-        file.write_text(config + properties.render({"log.dirs": ",".join(paths)}), "utf-8")
-        # One argument: a cluster id may begin with a dash.
-        named = f"--cluster-id={cluster_id}"
-        release = self.spec.release_version
-        arguments = ("format", named, "--release-version", release, "-c", str(file), *options)
-        self._java.run_tool(_FORMAT_MAIN, arguments, timeout_s=_FORMAT_S_MAX)
-        for member in others:
-            for path in member.directories:
-                meta = path / META
-                text = meta.read_text("utf-8")
-                meta.write_text(
-                    text.replace(f"node.id={first.id}\n", f"node.id={member.id}\n"), "utf-8"
-                )
+        def one(member: Member) -> None:
+            # One argument: a cluster id may begin with a dash.
+            named = f"--cluster-id={cluster_id}"
+            release = self.spec.release_version
+            file = str(self._write_config(member, mode))
+            arguments = ("format", named, "--release-version", release, "-c", file, *options)
+            self._java.run_tool(_FORMAT_MAIN, arguments, timeout_s=_FORMAT_S_MAX)
+
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            list(pool.map(one, members))
 
     def _agent_options(self, member: Member) -> list[str]:
         if self._agent is None:
