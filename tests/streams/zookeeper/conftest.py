@@ -1,4 +1,4 @@
-"""One real ZooKeeper for all the tests here that a worker runs, and a chroot for each."""
+"""One real ZooKeeper for all the tests here, and a chroot for each."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from orchestrator.lab import Lab, LabSpec
 from tests.streams.zookeeper.watching import Writer
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def lab() -> Iterator[Lab]:
     with Lab(LabSpec(brokers=0)) as made:
         made.start_zookeeper()
