@@ -363,15 +363,15 @@ def test_a_broker_that_comes_back_with_other_folders(lab: Lab, followed: Followe
     served = path / "ghost-0"
     done_with = [path / f"ghost-{n}.{n:032x}-{why}" for n, why in ((1, "stray"), (2, "delete"))]
     model = path / min(each for each in folders(path) if each.startswith("spread"))
-    with comparing(lab.zookeeper_connect) as compared:
-        seen = _content_of_both(lab, compared)
-        lab.stop(2)
-        shutil.rmtree(folder_of(lab, 2, "single-0"))
-        for each in (served, *done_with):
-            shutil.copytree(model, each)
-        _content_of_one(lab, compared, seen)
-    lab.start(2)
     try:
+        with comparing(lab.zookeeper_connect) as compared:
+            seen = _content_of_both(lab, compared)
+            lab.stop(2)
+            shutil.rmtree(folder_of(lab, 2, "single-0"))
+            for each in (served, *done_with):
+                shutil.copytree(model, each)
+            _content_of_one(lab, compared, seen)
+        lab.start(2)
         lab.wait_in_sync()
         assert all(each.is_dir() for each in done_with)
         _folders_that_kafka_has_done_with_are_in_no_snapshot(lab, followed)

@@ -33,7 +33,6 @@ _SYNC_S_MAX: Final = 180.0
 _TOOL_S_MAX: Final = 180.0
 _REQUEST_S_MAX: Final = 30
 _CLUSTER_MAIN: Final = "org.apache.kafka.tools.ClusterTool"
-_CONFIGS_MAIN: Final = "kafka.admin.ConfigCommand"
 _LEADER_CHANGES: Final = {
     KafkaError._NOENT,  # its public name; the brokers name no leader
     KafkaError.LEADER_NOT_AVAILABLE,
@@ -52,15 +51,6 @@ def add_partitions(lab: Lab, topic: str, total: int) -> None:
         done=KafkaError.INVALID_PARTITIONS,
     )
     lab._wait_leaders(topic, total)
-
-
-def alter_configs(lab: Lab, *arguments: str) -> None:
-    """Run kafka-configs --alter: settings of brokers and topics, quotas, credentials.
-
-    `arguments`: the entity and the change, ``--entity-type brokers --entity-default --add-config``.
-    """
-    to = ("--bootstrap-server", lab.broker_bootstrap, "--alter")
-    lab._java.run_tool(_CONFIGS_MAIN, (*to, *arguments), timeout_s=_TOOL_S_MAX)
 
 
 def alter_broker(lab: Lab, broker: int, name: str, value: str | None) -> None:

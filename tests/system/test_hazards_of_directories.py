@@ -145,9 +145,11 @@ def test_directories_that_fail_at_the_wrong_moment(
 
 def _one_is_left_under_zookeeper(lab: Lab, run: Killed) -> None:
     """KIP-589, "Motivation": the znode names the broker; no request to it is needed."""
-    run.wait_for(
-        lambda now: now.zookeeper is not None and len(now.zookeeper.brokers) == 2, cluster=UNASKED
-    )
+    for cluster in (CLUSTER, UNASKED):
+        run.wait_for(
+            lambda now: now.zookeeper is not None and len(now.zookeeper.brokers) == 2,
+            cluster=cluster,
+        )
     path = str(lab.directory(2, 1))
     lab.fail_directory(2, 1)
     # The notification lives for some milliseconds: it is read, or counted.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from migration.image.summary import ClusterSummary
 from migration.observed.facts import ZnodeSeen
 from migration.observed.znodes import CLUSTER_ID, CONTROLLER_EPOCH, NOTIFICATIONS, parent
 from orchestrator.lab import Lab, LabSpec
@@ -66,8 +67,10 @@ def test_run_survives_hostile_znodes_and_its_own_journal_of_them(tmp_path: Path)
             _a_jvm_that_does_not_answer_is_killed(run)
             run.program = in_time
             run.start()
-            kafka.set(CONTROLLER_EPOCH, b"8")
-            now = run.wait_for(lambda now: getattr(now.zookeeper, "controller_epoch", None) == 8)
+            _epoch(run, kafka, 8)
+            run.kill()
+            run.start()
+            now = _epoch(run, kafka, 9)
             assert now.zookeeper is not None
             assert now.zookeeper.unreadable.keys() == HOSTILE.keys() - {CONTROLLER_EPOCH}
             assert run.interrupt() == 0
@@ -76,6 +79,12 @@ def test_run_survives_hostile_znodes_and_its_own_journal_of_them(tmp_path: Path)
             assert getattr(journal.kept()[-1], "why", None) == "Kraftgate was stopped"
             journal.close()
         kafka.close()
+
+
+def _epoch(run: Killed, kafka: Writer, epoch: int) -> ClusterSummary:
+    """Write the controller's epoch; return what is known once `run` has read it."""
+    kafka.set(CONTROLLER_EPOCH, b"%d" % epoch)
+    return run.wait_for(lambda now: getattr(now.zookeeper, "controller_epoch", None) == epoch)
 
 
 def _a_jvm_that_does_not_answer_is_killed(run: Killed) -> None:

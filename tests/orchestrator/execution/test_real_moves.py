@@ -260,6 +260,7 @@ def small(request: pytest.FixtureRequest) -> Iterator[Small]:
             if secured.not_small is not None:
                 pytest.skip(secured.not_small)
             lab = secured.lab
+            stack.callback(_serves_again, secured)
         else:
             lab = stack.enter_context(Lab(LabSpec(brokers=1, directories=2)))
             stack.enter_context(mounted(lab.directory(1, 1), VOLUME_MB))
@@ -270,6 +271,13 @@ def small(request: pytest.FixtureRequest) -> Iterator[Small]:
         both = [str(lab.directory(1, index)) for index in (0, 1)]
         until(lambda: any(map(small.is_in, both)), "the broker creates the log")
         yield small
+
+
+def _serves_again(secured: Secured) -> None:
+    """The other tests have the same broker, which was restarted."""
+    if not secured.lab.is_alive("broker-1"):
+        secured.lab.start(1)
+    until(lambda: not isinstance(secured.log_dirs("all"), Unknown))
 
 
 def test_a_destination_that_is_full(small: Small, machine: Machine) -> None:
