@@ -225,7 +225,7 @@
  * @property {string|null} basis
  * @property {readonly (string)[]} approved_by
  * @property {readonly (string)[]} output
- * @property {readonly ("approve"|"done"|"repeat"|"execute"|"pause"|"resume"|"skip"|"rollback"|"abort"|"begin")[]} can
+ * @property {readonly ("approve"|"repeat"|"done"|"execute"|"skip"|"rollback"|"pause"|"resume"|"abort"|"begin")[]} can
  * @property {Record<string, string>} at
  */
 
