@@ -131,7 +131,7 @@ def require(action: OfCheckpoint, at: Place) -> None:
 def _require_no_hook(action: OfCheckpoint, at: Place) -> None:
     """Raise an error if the hook runs, or processes that it left and nobody decided about.
 
-    A step is not repeated beside them, also if an operator decided that it is done without them.
+    A step is not repeated while they run, even if an operator decided that it is done.
     """
     state = at.state
     if state.stage is Stage.RUNNING:

@@ -71,7 +71,6 @@ _HAND_OVER: Final = "an operator to do its step by hand; to hand the step to its
 _POLL_GATE: Final = (
     "a poll of the sources of its gate, to know whether the gate holds before the step"
 )
-_PAGE: Final = "KraftgateStepNeedsDecision"
 _END_WITH_CONTROLLERS: Final = frozenset({DataSource.METADATA_LOG, DataSource.JMX})
 How = Literal["opened", "already"]
 
@@ -482,7 +481,7 @@ class Executor:
             repeat = self._commands.make("decide", at.instance.id, "--repeat")
             hold += f". Check the host, then: {repeat}, or --done instead if the step is done"
         else:  # first one that does nothing: the headline names the first one as what to run
-            commands = (f"kraftgate help {_PAGE}", *commands)
+            commands = ("kraftgate help KraftgateStepNeedsDecision", *commands)
         action = self._steps.action(at.instance, at.view)
         turn = Turn(text=f"Decide about the failed step: {action}", commands=commands)
         found = self._status(at.instance, (hold,), view=at.view, turn=turn)

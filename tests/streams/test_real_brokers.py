@@ -281,9 +281,9 @@ def test_a_frozen_broker_delays_nobody_else(lab: Lab, followed: Followed) -> Non
         lab.produce("mine", 0, 3000)
         followed.requests.ask(None, "one of them is frozen")
         gone = followed.facts.wait(DisksUnreachable, lambda each: each.broker == 2, after=mark)
-        told = followed.facts.all()[mark:]
-        other = next(each for each in told if isinstance(each, DisksSeen) and each.broker == 1)
-        assert told.index(other) < told.index(gone)
+        found = followed.facts.all()[mark:]
+        other = next(each for each in found if isinstance(each, DisksSeen) and each.broker == 1)
+        assert found.index(other) < found.index(gone)
         assert "timed out" in gone.why
         assert [each.readable for each in gone.log_dirs] == [True, True]
         status = followed.poller.status()
@@ -417,8 +417,8 @@ def _folders_that_kafka_has_done_with_are_in_no_snapshot(lab: Lab, followed: Fol
 def _a_killed_broker_is_unreachable_once_and_comes_back(followed: Followed, mark: int) -> None:
     followed.poll(2)
     followed.facts.wait(DisksSeen, lambda each: each.broker == 2, after=mark)
-    told = followed.facts.of(DisksUnreachable, after=mark)
-    assert len({each.why for each in told}) == len(told)
+    found = followed.facts.of(DisksUnreachable, after=mark)
+    assert len({each.why for each in found}) == len(found)
     assert not followed.facts.of(ReplicasCutOff)
     assert not followed.facts.of(OffsetsFell, after=mark)
 
@@ -532,8 +532,8 @@ def test_what_kafka_does_to_topics_is_told_as_it_does_it(lab: Lab) -> None:
         return each
 
     def of_topic() -> list[ZkTopicChanged]:
-        told = (each for each in watched.appended() if isinstance(each, ZkTopicChanged))
-        return [each for each in told if each.topic == "young"]
+        found = (each for each in watched.appended() if isinstance(each, ZkTopicChanged))
+        return [each for each in found if each.topic == "young"]
 
     with watching(lab.zookeeper_connect) as watched:
         watched.until_seen()

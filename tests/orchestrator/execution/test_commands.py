@@ -234,10 +234,7 @@ def test_only_where_the_walk_stands(desk: Desk) -> None:
 
 
 def test_a_step_that_was_begun_needs_no_approval(desk: Desk) -> None:
-    started = entries.StepStarted(
-        checkpoint="finalize", run="r", attempt=1, argv=("x",), token=1, open_before=False, facts={}
-    )
-    desk.tell(started)
+    desk.tell(_started("finalize"))
     assert "needs no approval any more" in desk.refused("approve", "finalize", *WHY)
     assert "the hook of finalize runs" in desk.refused("rollback", *WHY)
     aborted = desk.types("abort", *WHY)
@@ -681,15 +678,7 @@ def test_an_abort_names_a_hook_whose_processes_run(
 
 def test_an_abort_is_recorded_although_its_hook_s_files_are_damaged(desk: Desk) -> None:
     desk.tell(
-        entries.StepStarted(
-            checkpoint="finalize",
-            run="1",
-            attempt=1,
-            argv=("x",),
-            token=1,
-            open_before=False,
-            facts={},
-        ),
+        _started("finalize"),
         entries.StepUnknown(checkpoint="finalize", run="1", why="x"),
     )
     run = desk.folder / "state" / "hooks" / "1"
@@ -701,21 +690,19 @@ def test_an_abort_is_recorded_although_its_hook_s_files_are_damaged(desk: Desk) 
     assert "whether its hook still runs is unknown: " in done.stdout
 
 
+def _started(checkpoint: str) -> entries.StepStarted:
+    return entries.StepStarted(
+        checkpoint=checkpoint, run="1", attempt=1, argv=("x",), token=1, open_before=False, facts={}
+    )
+
+
 def _left_by_a_hook(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Unknown:
     """Make the outcome of a hook unknown while a process of it runs."""
     desk.tell(
         entries.Aborted(by=ANNA, reason="x"),
         entries.ExecutionBegan(runbook="small", sha256=desk.sha256, by=ANNA, reason="x"),
         entries.CheckpointEntered(checkpoint="brokers-kraft[1]"),
-        entries.StepStarted(
-            checkpoint="brokers-kraft[1]",
-            run="1",
-            attempt=1,
-            argv=("x",),
-            token=1,
-            open_before=False,
-            facts={},
-        ),
+        _started("brokers-kraft[1]"),
         entries.StepUnknown(checkpoint="brokers-kraft[1]", run="1", why="its outcome is not known"),
     )
     left = Unknown(why="its supervisor is gone", still_running=(4711,))

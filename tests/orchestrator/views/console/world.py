@@ -262,8 +262,8 @@ class World:
             return
         current = walk.current
         approved = 0 if current is None else len(current.approvals)
-        told = scenes.told(self.scene, self.at, self.shape, approved)
-        holds, place, title = list(told.holds), None, None
+        drawn = scenes.told(self.scene, self.at, self.shape, approved)
+        holds, place, title = list(drawn.holds), None, None
         if walk.paused is not None:
             holds.insert(0, f"paused by {walk.paused.by.who}: {walk.paused.reason}")
         if current is not None:
@@ -277,7 +277,7 @@ class World:
                 has_hook=lambda _: False,
             )
             title = place.checkpoint.title
-        paused, turn, can = walk.paused, told.turn or Turn(), tuple(allowed(walk, place))
+        paused, turn, can = walk.paused, drawn.turn or Turn(), tuple(allowed(walk, place))
         said = ExecutionStatus(
             at_ms=self.at.now_ms,
             runbook=walk.runbook,
@@ -285,7 +285,7 @@ class World:
             title=title,
             stage=None if current is None else current.stage,
             holds=() if walk.outcome else tuple(holds),
-            findings=told.findings,
+            findings=drawn.findings,
             shown=current.shown if current and current.stage is Stage.SHOWN else None,
             path=walk.path,
             paused=None if paused is None else f"{paused.by.who}: {paused.reason}",
@@ -294,10 +294,10 @@ class World:
             asks=None if current is None else current.asks,
             places=tuple(map(CheckpointStatus.model_validate, walk.checkpoints.values())),
             unexpected=walk.unexpected,
-            people=told.people,
-            basis=self._basis() if told.people else None,
+            people=drawn.people,
+            basis=self._basis() if drawn.people else None,
             approved_by=tuple(sorted(e.by.words() for e in current.approvals) if current else ()),
-            place=told.place,
+            place=drawn.place,
             turn=turn.text,
             why=turn.why,
             commands=turn.commands,
