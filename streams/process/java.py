@@ -1,12 +1,23 @@
-"""Finds the problem with a Java runtime of this host."""
+"""Identifies a Java runtime of this host, and finds the problem with it."""
 
 import re
 import subprocess
+from pathlib import Path
 from typing import Final
 
 RELEASE_MIN: Final = 17
 _ANSWER_S_MAX: Final = 20.0
 _RELEASE: Final = re.compile(r'version "(?:1\.)?(\d+)')
+
+
+def build_of(java: str) -> str:
+    """Return what distinguishes builds of Java: each ignores an archive of another one's classes.
+
+    Raises:
+        OSError: there is no such file.
+    """
+    program = Path(java).resolve()
+    return f"{program} {program.stat().st_mtime_ns}"
 
 
 def flaw_of(java: str) -> str | None:

@@ -2,8 +2,8 @@
 
 Spark runs on this machine unless a deployment or `spark-submit` names another master. One session
 per process: the first call starts it, later ones return it.
-`python -m streams.spark.warm` creates an archive of the JVM's classes, with which it starts in half
-the time.
+The first start of an installation creates an archive of the JVM's classes in the background, with
+which it later starts in half the time; `python -m streams.spark.warm` creates it at once.
 """
 
 import atexit
@@ -37,7 +37,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from streams.net.secret_file import first_line
-from streams.process.java import RELEASE_MIN, flaw_of
+from streams.process.java import RELEASE_MIN, build_of, flaw_of
 from streams.spark import worker_template
 from streams.spark.data_source import KraftgateDataSource
 from streams.spark.executors import PACKAGES, write_archive
@@ -70,6 +70,7 @@ _END_S_MAX: Final = 20.0
 """Time to wait for the end of Spark's processes. A source may take longer, of a cluster that does
 not answer; what it stored is durable at any time, so its process is killed then."""
 _END_POLL_S: Final = 0.02
+_ATTEMPT_AGAIN_S: Final = 86_400.0
 _LAST_THREAD_S_MAX: Final = 10.0
 _log: Final = logging.getLogger(__name__)
 _MEMORY: Final = (
@@ -168,7 +169,7 @@ class CannotDeploy(Exception):
 
 
 def class_archive() -> Path:
-    """Return the path of the archive of the JVM's classes: one for each installed PySpark."""
+    """Return the path of the archive of classes: one for each installed PySpark and Java."""
     return _cache().with_suffix(".jsa")
 
 
@@ -187,14 +188,17 @@ def unsigned_jars() -> Path:
 
 
 def _cache() -> Path:
-    """Return the path, without suffix, of the cached files for the installed PySpark.
+    """Return the path, without suffix, of the cached files for the installed PySpark and Java.
 
-    A JVM ignores an archive whose jars have another time, so a new installation at the same place
-    has another path.
+    A JVM ignores an archive of another build of Java, or whose jars have another time, so a new
+    installation at the same place has another path.
     """
     installed = Path(pyspark.__file__).resolve().parent
     times = sorted(each.stat().st_mtime_ns for each in (installed / "jars").glob("*.jar"))
-    place = hashlib.sha256(f"{installed} {times}".encode()).hexdigest()[:8]
+    java = java_of()
+    with suppress(OSError):  # the start reports it
+        java = java and build_of(java)
+    place = hashlib.sha256(f"{installed} {times} {java}".encode()).hexdigest()[:8]
     return cache_root() / f"spark-{pyspark.__version__.replace('.', '_')}-{place}"
 
 
@@ -219,6 +223,9 @@ def session(
         drop_in_background(gateway._gateway_client)  # noqa: SLF001  # nor Py4J
         spark.sparkContext.environment.clear()
         threading.Thread(target=_start_reflection, args=[spark], daemon=True).start()
+        ours = gateway.proc is not None and not (java_options or is_remote(spark))
+        if ours and not class_archive().is_file():
+            _archive_classes()
     spark.dataSource.register(KraftgateDataSource)
     return spark
 
@@ -449,6 +456,34 @@ def _start_workers(spark: SparkSession) -> None:
     with _in_advance():
         tasks = context.defaultParallelism
         context.parallelize(range(tasks), tasks).foreachPartition(_nothing)
+
+
+def _archive_classes() -> None:
+    """Let the next start have the archive of classes, in a process that outlives this one.
+
+    Once a day at most: a Java that is not HotSpot writes none.
+    """
+    attempt = _cache().with_suffix(".home") / "attempt"
+    try:
+        if attempt.is_file() and time.time() - attempt.stat().st_mtime < _ATTEMPT_AGAIN_S:
+            return
+        attempt.touch()
+    except OSError as error:
+        _log.debug("no archive of the JVM's classes: %s", error)
+        return
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "streams.spark.warm", "--background"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        cwd="/",
+    )
+    _log.info(
+        "process %d archives the JVM's classes for faster starts, once for this installation",
+        process.pid,
+    )
+    threading.Thread(target=process.wait, daemon=True).start()
 
 
 def _start_reflection(spark: SparkSession) -> None:
@@ -751,15 +786,21 @@ def _output_to(log: Path) -> Iterator[None]:
                 os.close(descriptor)
 
 
+def java_of(environ: Mapping[str, str] = os.environ) -> str | None:
+    """Return the java program that Spark starts; None: there is none on the PATH."""
+    home = environ.get("JAVA_HOME")
+    return (
+        str(Path(home, "bin", "java")) if home else shutil.which("java", path=environ.get("PATH"))
+    )
+
+
 def why_no_jvm(log: Path, environ: Mapping[str, str] = os.environ) -> str:
     """Return the problem with Java, or else why the JVM ended, with the fix of that cause.
 
     `log`: the file with the JVM's output.
     """
     home = environ.get("JAVA_HOME")
-    java = (
-        str(Path(home, "bin", "java")) if home else shutil.which("java", path=environ.get("PATH"))
-    )
+    java = java_of(environ)
     if java is None:
         return f"there is no java on the PATH and JAVA_HOME is not set: {_FIX}"
     named = f"JAVA_HOME is {home}" if home else f"java is {java}"

@@ -3,15 +3,19 @@
 Runs the job once over a log of one record; the JVM writes the classes that it loaded (class data
 sharing, java's ArchiveClassesAtExit). Nothing depends on the archive; a JVM ignores an archive
 that does not match. Jars that are signed are copied without their signatures before.
+
+The first start of an installation runs it with `--background`, next to the operator's command.
 """
 
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
 import time
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +32,9 @@ from streams.spark.session import (
 from streams.state.directory import create_in_cache, create_private
 
 _DUMP_S_MAX: Final = 60.0
+_BACKGROUND_S_MAX: Final = 600
+_IDLE: Final = 19
+_FIRST_TO_END: Final = "1000"
 _MANIFEST: Final = "META-INF/MANIFEST.MF"
 _SIGNATURE: Final = re.compile(r"META-INF/[^/]+\.(SF|DSA|RSA|EC)")
 LOG: Final = bytes.fromhex(
@@ -74,6 +81,14 @@ def main() -> int:
     return 0
 
 
+def _stay_in_background() -> None:
+    """Take only what is free: the lowest priority, and the first to end if memory is short."""
+    os.nice(_IDLE)
+    with suppress(OSError):  # a container may not show it
+        Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_END, encoding="ascii")
+    signal.alarm(_BACKGROUND_S_MAX)
+
+
 def copy_unsigned(jars: Path, to: Path) -> None:
     """Copy the signed ones of `jars` without their signatures to `to`, unless it exists."""
     if to.is_dir():
@@ -106,15 +121,21 @@ def _without_digests(name: str, content: bytes) -> bytes:
 
 
 def forget_former() -> None:
-    """Remove the archives of installations that were removed or replaced: each has 170 MB."""
+    """Remove the archives of installations that were removed or replaced: each has 170 MB.
+
+    A process that started before Java was replaced still uses its other files, of 1 MB.
+    """
     ours = class_archive().with_suffix(".home")
     installed = (ours / "jars").resolve()
     for home in ours.parent.glob("spark-*.home"):
         jars = (home / "jars").resolve()
         if home != ours and (jars == installed or not jars.is_dir()):
             home.with_suffix(".jsa").unlink(missing_ok=True)
+        if not jars.is_dir():
             shutil.rmtree(home, ignore_errors=True)
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--background"]:
+        _stay_in_background()
     sys.exit(main())

@@ -143,7 +143,12 @@ def test_the_output_that_a_replay_names_is_kept(tmp_path: Path) -> None:
     temporary.mkdir()
     done = subprocess.run(
         [sys.executable, "-m", "orchestrator", "replay", str(log)],
-        env={**os.environ, "JAVA_HOME": str(home), "TMPDIR": str(temporary)},
+        env={
+            **os.environ,
+            "JAVA_HOME": str(home),
+            "TMPDIR": str(temporary),
+            "KRAFTGATE_CACHE": str(tmp_path / "cache"),
+        },
         capture_output=True,
         text=True,
         check=False,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from orchestrator.lab.machine.jars import KAFKA_VERSION
+from streams.process.java import build_of
 from streams.state.directory import cache_root
 
 _OTHERS_MAY_WRITE: Final = 0o022
@@ -20,9 +21,7 @@ _QUIET: Final = ("-Xlog:disable", "-Xlog:all=error:stderr")
 
 def class_archive(java: str) -> Path:
     """Return the path of the archive for this java program; each build has its own archive."""
-    program = Path(java).resolve()
-    build = f"{program} {program.stat().st_mtime_ns}"
-    digest = hashlib.sha256(build.encode()).hexdigest()[:8]
+    digest = hashlib.sha256(build_of(java).encode()).hexdigest()[:8]
     return cache_root() / f"kafka-{KAFKA_VERSION}-{digest}.jsa"
 
 
