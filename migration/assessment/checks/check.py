@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 from migration.assessment.finding import Finding, Verdict, skipped, unknown
 from migration.observed.facts import ZnodeSeen
 from migration.observed.probed import Facts, Quorum, Unknown, ZooKeeper
-from migration.observed.znodes import CONTROLLER, MIGRATION
+from migration.observed.znodes import CONTROLLER, CONTROLLER_EPOCH, MIGRATION
 from migration.observed.zookeeper import ZooKeeperImage, observe
 from migration.values.severity import Severity
 
@@ -87,9 +87,13 @@ def quorum_of(facts: Facts) -> Quorum | None:
 
 
 def image_of(found: ZooKeeper) -> ZooKeeperImage:
-    """Return the two znodes as `kraftgate run` reads them."""
+    """Return the controller's znodes and `/migration` as `kraftgate run` reads them."""
     image = ZooKeeperImage()
-    for path, data in ((CONTROLLER, found.controller), (MIGRATION, found.migration)):
+    for path, data in (
+        (CONTROLLER, found.controller),
+        (CONTROLLER_EPOCH, found.controller_epoch),
+        (MIGRATION, found.migration),
+    ):
         if data is not None:
             image, _ = observe(image, ZnodeSeen(0, path, data, 0, 0, 0, 0))
     return image
