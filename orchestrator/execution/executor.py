@@ -14,6 +14,7 @@ from typing import Final, Literal
 from migration.assessment.assess import in_zookeeper_mode
 from migration.assessment.conditions import (
     SOAK,
+    STEP_NEEDS_DECISION,
     Condition,
     DataSource,
     Finding,
@@ -481,7 +482,7 @@ class Executor:
             repeat = self._commands.make("decide", at.instance.id, "--repeat")
             hold += f". Check the host, then: {repeat}, or --done instead if the step is done"
         else:  # first one that does nothing: the headline names the first one as what to run
-            commands = ("kraftgate help KraftgateStepNeedsDecision", *commands)
+            commands = (f"kraftgate help {STEP_NEEDS_DECISION}", *commands)
         action = self._steps.action(at.instance, at.view)
         turn = Turn(text=f"Decide about the failed step: {action}", commands=commands)
         found = self._status(at.instance, (hold,), view=at.view, turn=turn)

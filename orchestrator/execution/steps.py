@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from migration.assessment.conditions import DataSource, View
+from migration.assessment.conditions import STEP_NEEDS_DECISION, DataSource, View
 from migration.image.known_ids import member_brokers
 from migration.image.summary import WITHOUT_ZOOKEEPER, ClusterSummary
 from migration.values.timestamps import utc_text
@@ -239,7 +239,7 @@ class Steps:
         return Turn(
             text=f"Find out on {self._host} why the hook of {checkpoint} has not ended",
             why=f"the hook {_late(ends_ms)}; it may run as another user, or hang",
-            commands=("kraftgate help KraftgateStepNeedsDecision",),
+            commands=(f"kraftgate help {STEP_NEEDS_DECISION}",),
         )
 
     def _hook_environment(self, instance: CheckpointInstance, run: str) -> dict[str, str]:
