@@ -59,7 +59,6 @@ from orchestrator.cli.framework import (
     require_cluster_id,
     require_outside,
 )
-from orchestrator.cli.polled_disks import why_not_polled
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import (
@@ -79,6 +78,7 @@ from orchestrator.output.rich_console import console
 from orchestrator.run.caught_up import caught_up
 from orchestrator.run.followed import followed
 from orchestrator.run.identity import followed_target
+from orchestrator.run.probes.disks import why_not_polled
 from orchestrator.views.terminal.live import Stop, is_terminal
 from orchestrator.views.terminal.moves import MovesView, plan_picture, verified_picture
 from streams.probe.asking import in_parallel, maybe
@@ -640,7 +640,7 @@ def _permissions(
     if not ids:
         return {}
     config, entry = asked.config, asked.entry
-    why = why_not_polled(config.state_dir, entry.name, None, "move")
+    why = why_not_polled(config.state_dir, entry.name, None, "kraftgate move")
     stale = () if why is None else (why,)
     return _permissions_now(asked, ids, stale, without)
 

@@ -1,4 +1,4 @@
-"""Lets the running `kraftgate run` poll the brokers' disks, for `hazards` and `move`."""
+"""Lets the running `kraftgate run` poll the brokers' log directories; why that failed."""
 
 from pathlib import Path
 from typing import Final
@@ -12,18 +12,24 @@ from streams.state.claim import holder
 _POLL_S: Final = 15.0
 
 
-def why_not_polled(state_dir: Path, cluster: str, broker: int | None, command: str) -> str | None:
-    """Poll the disks of a broker (None: of all) now; return why that failed, and what to do."""
+def why_not_polled(
+    state_dir: Path, cluster: str, broker: int | None, purpose: str, timeout_s: float = _POLL_S
+) -> str | None:
+    """Poll the directories of a broker (None: of all) now; None: the answers are stored.
+
+    Returns why that failed, and what to do, in a text that is the same as long as the cause is.
+    `purpose` is for readers of the table of requests.
+    """
     from streams.log_dirs.errors import RequestsUnusable
     from streams.log_dirs.poll_requests import poll_disks
 
     try:
-        if poll_disks(state_dir, cluster, broker, f"kraftgate {command}", _POLL_S):
+        if poll_disks(state_dir, cluster, broker, purpose, timeout_s):
             return None
         why = _reason(state_dir, cluster)
-    except RequestsUnusable as error:
+    except (OSError, RequestsUnusable) as error:  # the thread that polls must not end
         why = str(error)
-    return f"the disks could not be polled now: {why}"
+    return f"the log directories could not be polled now: {why}"
 
 
 def _reason(state_dir: Path, cluster: str) -> str:
@@ -37,4 +43,7 @@ def _reason(state_dir: Path, cluster: str) -> str:
         return status.error
     if not is_current(status, now_ms):
         return "the brokers do not answer"
-    return "`kraftgate run` did not store their state in time: retry, then restart `kraftgate run`"
+    return (
+        "`kraftgate run` did not store their state in time: retry, with a longer time-out if the"
+        " command has one; if that does not help, restart `kraftgate run`"
+    )
