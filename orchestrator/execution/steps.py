@@ -86,7 +86,7 @@ class Steps:
     ) -> None:
         self._entry = entry
         self._make_hook = make_hook
-        self.runs = runs
+        self._runs = runs
         self._step_fence = StepFence(lock, runs, home, record, commands)
         self._host = home.host
         self._environment = environment
@@ -164,21 +164,17 @@ class Steps:
         return render(step.do, readable_fields(self._entry, instance, view))
 
     def place(
-        self,
-        execution: ExecutionState,
-        loaded: Loaded,
-        instance: CheckpointInstance | None,
-        view: View | None,
+        self, execution: ExecutionState, loaded: Loaded, instance: CheckpointInstance, view: View
     ) -> Place | None:
         """Return what decides about an operator's actions; None: no checkpoint is current."""
-        if execution.current is None or instance is None or view is None:
+        if execution.current is None:
             return None
         return Place(
             execution=execution,
             state=execution.current,
             loaded=loaded,
             view=lambda: view,
-            runs=self.runs,
+            runs=self._runs,
             hooks=None if self._entry.runbook is None else self._entry.runbook.hooks,
             has_hook=lambda step: self._has_hook(step, _fields_of(self._entry, instance, view)),
         )
@@ -200,7 +196,7 @@ class Steps:
 
     def poll(self, checkpoint: str, run: str, now_ms: int) -> Hold | None:
         """Record the outcome of a run; return a hold while it runs."""
-        match self.runs.state(run):
+        match self._runs.state(run):
             case Running(ends_ms=ends_ms):
                 waits = f"the hook of {checkpoint} to end"
                 if ends_ms is None or now_ms < ends_ms + _OVERDUE_MS:
@@ -218,7 +214,7 @@ class Steps:
     def poll_leftover(self, checkpoint: CheckpointState, now_ms: int) -> Hold | None:
         """Do the same for a hook of an aborted execution, and wait for processes that it left."""
         run = str(checkpoint.run)
-        found = self.runs.state(run)
+        found = self._runs.state(run)
         if isinstance(found, Unknown) and found.still_running:
             processes = ", ".join(map(str, found.still_running))
             return Hold(f"the processes {processes} of the hook of {checkpoint.id} to end")
@@ -252,7 +248,7 @@ class Steps:
 
     def _start(self, instance: CheckpointInstance, run: str, hook: Hook) -> None:
         try:
-            self.runs.start(run, hook)
+            self._runs.start(run, hook)
         except HookError as error:
             # An operator must check the outcome: the step is neither repeated nor taken as done.
             why = f"it could not be handed to its supervisor: {error}"

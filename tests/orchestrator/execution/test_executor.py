@@ -1482,6 +1482,26 @@ def test_no_step_begins_while_processes_of_a_hook_of_unknown_end_run(night: Nigh
     assert [argv[:3] for _, argv, _ in night.outside.started][1:] == [("do", "enter-kraft", "2")]
 
 
+@pytest.mark.parametrize("still_running", [(), (4711,)])
+def test_a_tick_searches_once_for_the_processes_of_a_hook_of_unknown_end(
+    night: Night, monkeypatch: pytest.MonkeyPatch, still_running: tuple[int, ...]
+) -> None:
+    night.settle()
+    night.outside.now = Unknown(why="its supervisor is gone", still_running=still_running)
+    night.settle()
+    searched: list[str] = []
+
+    def runs(run_id: str) -> bool:
+        searched.append(run_id)
+        return bool(still_running)
+
+    monkeypatch.setattr(night.outside, "runs", runs)
+    assert ("repeat" in night.look().can) is not bool(still_running)
+    assert len(searched) == 1
+    assert ("repeat" in night.look().can) is not bool(still_running)
+    assert len(searched) == 2, "the next tick searches again"
+
+
 def test_a_gate_that_was_unknown_before_a_step_does_not_show_that_it_is_done(
     tmp_path: Path,
 ) -> None:
