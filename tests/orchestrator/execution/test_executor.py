@@ -6,7 +6,9 @@ Whether hooks, lock and askers do what is said of them here is tested with real 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
+from copy import deepcopy
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +203,17 @@ class Outside(HookRuns, ClusterLock):
         self.now = Ended(outcome=outcome, output=output)
 
 
+@cache
+def _parsed_once(text: str) -> Loaded:
+    return parse(text, Path("small.yaml"))
+
+
+def _parsed(text: str, path: Path) -> Loaded:
+    """Parse each text once; `test_load` shows that tests can share a `Runbook`, not its `read`."""
+    once = _parsed_once(text)
+    return replace(once, path=path, read=deepcopy(once.read))
+
+
 class Night:
     """One cluster, its audit trail, and the executor."""
 
@@ -212,7 +225,7 @@ class Night:
         runbook: str = RUNBOOK,
         facts: FactFinder | None = None,
     ) -> None:
-        self.loaded: Loaded = parse(runbook, folder / "small.yaml")
+        self.loaded: Loaded = _parsed(runbook, folder / "small.yaml")
         self.log = AuditLog.open(folder / "audit.db")
         self.trail = ExecutionTrail(self.log, "prod")
         self.outside = Outside(folder)
