@@ -11,6 +11,7 @@ import hashlib
 import logging
 import os
 import queue
+import re
 import resource
 import shutil
 import signal
@@ -60,6 +61,7 @@ _JAVA: Final = (
     "-Xlog:disable",
     "-Xlog:all=error:stderr",
 )
+_PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9_./+@:,=~-]+")
 _FIX: Final = (
     f"Spark needs Java {RELEASE_MIN} or later (Debian: apt-get install openjdk-17-jre-headless)"
 )
@@ -517,7 +519,11 @@ def _start(log: Path, java_options: tuple[str, ...], deployment: Deployment) -> 
     remote = not master.startswith("local")
     settings = {
         **SETTINGS,
-        **(_on_a_cluster(scratch, given) if remote else _on_this_machine(scratch, java_options)),
+        **(
+            _on_a_cluster(scratch, given)
+            if remote
+            else _on_this_machine(scratch, log, java_options)
+        ),
         **given,
     }
     if deployment.secret_file is not None and _GATEWAY_PORT in os.environ:
@@ -612,9 +618,9 @@ def _submitted() -> dict[str, str]:
     return dict(SparkConf().getAll())
 
 
-def _on_this_machine(scratch: Path, java_options: tuple[str, ...]) -> dict[str, str]:
+def _on_this_machine(scratch: Path, log: Path, java_options: tuple[str, ...]) -> dict[str, str]:
     log4j = resources.files("streams.spark").joinpath("log4j2.properties")
-    java = [*_JAVA, f"-Dlog4j2.configurationFile={log4j}", *java_options]
+    java = [*_JAVA, f"-Dlog4j2.configurationFile={log4j}", *_error_file(log), *java_options]
     if not java_options and class_archive().is_file():
         java.append(f"-XX:SharedArchiveFile={class_archive()}")
     unsigned = unsigned_jars()
@@ -630,6 +636,19 @@ def _on_this_machine(scratch: Path, java_options: tuple[str, ...]) -> dict[str, 
         # One of these sockets is left to the end of the process; the default is /tmp.
         | ({_SOCKETS: str(scratch)} if len(str(scratch)) <= _SOCKETS_LENGTH_MAX else {})
     )
+
+
+def _error_file(log: Path) -> tuple[str, ...]:
+    """Return the option by which a JVM that crashes writes its report next to its log.
+
+    A later crash overwrites the report. Spark splits the options at blanks and interprets quotes
+    and `${`, HotSpot `%`: with such a path the report is in the working directory, as by default.
+    So it is with a temporary log: `replay` deletes its directory.
+    """
+    file = log.absolute().with_name("hs_err.log")
+    if file.is_relative_to(tempfile.gettempdir()) or not _PLAIN_PATH.fullmatch(str(file)):
+        return ()
+    return (f"-XX:ErrorFile={file}",)
 
 
 def _on_a_cluster(scratch: Path, given: Mapping[str, str]) -> dict[str, str]:
