@@ -91,13 +91,13 @@ def facts_of(entry: ClusterEntry, asked: Facts) -> ClusterFacts:
         for each in asked.controllers
         if isinstance(each.node_id, int)
     )
-    leaders = [each.quorum.leader for each in asked.controllers if each.quorum is not None]
+    quorum = asked.quorum
     holder = None if isinstance(asked.zookeeper, Unknown) else image_of(asked.zookeeper).controller
     return ClusterFacts(
         cluster=entry.name,
         brokers=brokers,
         controllers=controllers,
-        leaders=Leaders.of(holder, next(iter(leaders), None)),
+        leaders=Leaders.of(holder, None if quorum is None else quorum.leader),
         addresses=addresses_of(entry),
         nameless=len(asked.controllers) - len(controllers),
         answers=_answers(entry, asked),

@@ -9,7 +9,7 @@ each check applies, unless all brokers are in KRaft mode, or KRaft controllers l
 from collections.abc import Mapping
 from typing import Final
 
-from migration.assessment.checks.check import image_of, quorum_of, silent_controllers
+from migration.assessment.checks.check import image_of, silent_controllers
 from migration.image.summary import Mode, Phase
 from migration.observed.probed import Facts, Unknown
 
@@ -97,7 +97,7 @@ def mode_of(settings: Mapping[str, str]) -> Mode:
 def _without_zookeeper_brokers(facts: Facts) -> Phase:
     """Return dual write until every controller is known to have the migration disabled."""
     enabled = {one.migration_ready for one in facts.answering}
-    if quorum_of(facts) is None or silent_controllers(facts) or enabled != {False}:
+    if facts.quorum is None or silent_controllers(facts) or enabled != {False}:
         return Phase.DUAL_WRITE
     if isinstance(facts.zookeeper, Unknown) or image_of(facts.zookeeper).migration is None:
         return Phase.KRAFT

@@ -9,7 +9,6 @@ from migration.assessment.checks.check import (
     check,
     image_of,
     missing_data,
-    quorum_of,
 )
 from migration.assessment.finding import Finding, Verdict, satisfied, violated, warned
 from migration.assessment.hazards.phases import left_behind
@@ -56,7 +55,7 @@ def _copied(facts: Facts, image: ZooKeeperImage, found: MigrationZnode) -> Findi
     evidence = [
         f"/migration: kraft_metadata_offset {found.offset}, by controller {found.controller_id}"
     ]
-    quorum, holder = quorum_of(facts), image.controller
+    quorum, holder = facts.quorum, image.controller
     if holder is None or not holder.is_kraft:
         return _left_behind(found, "a broker holds /controller, so no quorum leads this cluster")
     if quorum is None and quorum_checks.quorum_reachable.judge(facts).verdict is Verdict.UNKNOWN:
