@@ -39,7 +39,7 @@ from migration.moves.planner import (
     requested,
 )
 from migration.moves.verify import Progress, Verified, verify
-from migration.observed.probed import NOT_ASKED, Broker, Maybe, TopicPartition, Topics, Unknown
+from migration.observed.probed import NOT_ASKED, Broker, TopicPartition, Topics, Unknown
 from migration.values.evidence import joined
 from migration.values.foreign import INT64_MAX, Unreadable, whole
 from migration.what_if import Situation
@@ -653,12 +653,13 @@ def _permissions_now(
         view = caught_up(asked.config, [asked.entry])[asked.entry.name]
     except FollowingError as error:
         return {
-            id_: permission(id_, _mode(asked.brokers[id_]), None, (), [str(error)]) for id_ in ids
+            id_: permission(id_, mode_of(asked.brokers[id_].settings), None, (), [str(error)])
+            for id_ in ids
         }
     return {
         id_: permission(
             id_,
-            _mode(asked.brokers[id_]),
+            mode_of(asked.brokers[id_].settings),
             view.summary,
             [each for each in view.due_hazards if each.kind is not without],
             (*stale, *hazards_not_known(view, Action.RESTART, id_)),
@@ -667,15 +668,10 @@ def _permissions_now(
     }
 
 
-def _mode(broker: Broker) -> Maybe[Mode]:
-    settings = broker.settings
-    return settings if isinstance(settings, Unknown) else mode_of(settings)
-
-
 def _situation(asked: _Asked, broker: int) -> Situation:
     """Return the broker's state; its assignments only in KRaft mode, which alone records them."""
     one = asked.brokers[broker]
-    mode = _mode(one)
+    mode = mode_of(one.settings)
     return Situation(
         broker=broker,
         topics=asked.topics,

@@ -11,7 +11,7 @@ from typing import Final
 
 from migration.assessment.checks.check import image_of, silent_controllers
 from migration.image.summary import Mode, Phase
-from migration.observed.probed import Facts, Unknown
+from migration.observed.probed import Facts, Maybe, Unknown
 
 _NOTHING: Final = "nothing to migrate"
 OVER: Final[Mapping[Phase, str]] = {
@@ -72,9 +72,10 @@ def _modes(facts: Facts) -> set[Mode] | None:
     """Return the modes of all known brokers; None: one is unknown."""
     found = set()
     for broker in facts.brokers:
-        if isinstance(broker.settings, Unknown):
+        mode = mode_of(broker.settings)
+        if isinstance(mode, Unknown):
             return None
-        found.add(mode_of(broker.settings))
+        found.add(mode)
     return found or None
 
 
@@ -86,8 +87,10 @@ def nothing_copied(facts: Facts) -> bool:
     return facts.zookeeper.migration is None or (found is not None and not found.is_copied)
 
 
-def mode_of(settings: Mapping[str, str]) -> Mode:
+def mode_of(settings: Maybe[Mapping[str, str]]) -> Maybe[Mode]:
     """Return the mode in a broker's settings (KafkaConfig: ZooKeeper mode without roles)."""
+    if isinstance(settings, Unknown):
+        return settings
     if settings.get("process.roles"):
         return Mode.KRAFT
     enabled = settings.get("zookeeper.metadata.migration.enable") == "true"
