@@ -212,15 +212,14 @@ class Executor:
         if at is not None and at.stage is Stage.RUNNING:
             hook = self._steps.poll(at.id, str(at.run), self._now_ms)
             at = (self._trail.state() or execution).current
-        if hook is None or hook.turn is None:
-            text, turn = self._restore(execution)
-            if at is not None and at.asks is not None:
-                turn = replace(turn, why=f"{turn.why}; {at.id} needs a decision, since {at.asks}")
-            elif at is not None and hook is not None:
-                turn = replace(turn, why=f"{turn.why}; the hook of {at.id} runs")
-            hook = Hold(text, turn)
-        found = self._held(None, hook)
-        return found if at is None else found.model_copy(update={"asks_at": at.id})
+        if hook is not None and hook.turn is not None:
+            return self._held(None, hook)
+        text, turn = self._restore(execution)
+        if at is not None and at.asks is not None:
+            turn = replace(turn, why=f"{turn.why}; {at.id} needs a decision, since {at.asks}")
+        elif at is not None and hook is not None:
+            turn = replace(turn, why=f"{turn.why}; the hook of {at.id} runs")
+        return self._held(None, Hold(text, turn))
 
     def _restore(self, execution: ExecutionState) -> tuple[str, Turn]:
         """Return why nothing is executed with this runbook, and what an operator must do."""

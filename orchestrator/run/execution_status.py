@@ -95,7 +95,6 @@ class ExecutionStatus(_Stored):
     can: tuple[str, ...] = ()
     at: Mapping[str, str] = {}
     has_effect: bool = False
-    asks_at: str | None = None
     in_zookeeper_mode: Mapping[int, int] = {}
 
     @property

@@ -29,7 +29,7 @@ def _asks(rule: Rule, view: View) -> Iterator[Alert]:
         view,
         f"The migration of {view.cluster} waits at {execution.whereabouts} until an operator"
         " decides how it continues.",
-        labels={"checkpoint": execution.checkpoint or execution.asks_at or "unknown"},
+        labels={"checkpoint": execution.checkpoint or "unknown"},
         details=(execution.asks,),
     )
 

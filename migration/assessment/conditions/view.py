@@ -130,8 +130,6 @@ class Execution:
         outcome: how it ended; None: it is in progress.
         path: the rollback in progress; None: no rollback.
         asks: why it does not continue without an operator's decision; None: it needs none.
-        asks_at: the checkpoint of that decision while `checkpoint` is None because the orchestrator
-            has another runbook; else None.
         violated: descriptions of its conditions that need an operator.
         place: where it is, "checkpoint 6 of 9, broker 2 of 3".
         turn: what an operator must do now, as a sentence; "": nothing.
@@ -152,7 +150,6 @@ class Execution:
     outcome: str | None = None
     path: str | None = None
     asks: str | None = None
-    asks_at: str | None = None
     violated: tuple[str, ...] = ()
     finalize_is_near: bool | None = None
     finalize_is_in_progress: bool | None = None
@@ -169,7 +166,7 @@ class Execution:
     @property
     def whereabouts(self) -> str:
         """The checkpoint, with its place."""
-        checkpoint = self.checkpoint or self.asks_at or "an unknown checkpoint"
+        checkpoint = self.checkpoint or "an unknown checkpoint"
         return f"{checkpoint} ({self.place})" if self.place else checkpoint
 
     def is_recent(self, now_ms: int) -> bool:

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from migration.assessment.alerts import NO_ALERTS, advance
 from migration.assessment.conditions import (
     Condition,
     DataSource,
@@ -30,7 +29,7 @@ from migration.assessment.hazards import hazards
 from migration.comparison.result import Compared
 from migration.image.summary import BrokerSummary, Mode, Phase
 from migration.observed.log_dirs import DisksImage
-from migration.observed.source_status import NO_STATUS, SourceStatus
+from migration.observed.source_status import SourceStatus
 from migration.observed.znode_codec import MigrationZnode, ZkController
 from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.audit import AuditLog
@@ -56,14 +55,12 @@ from orchestrator.hooks.files import End, Outcome
 from orchestrator.hooks.runs import Ended, Hook, HookRuns, NotStarted, Running, RunState, Unknown
 from orchestrator.run.execution_status import ExecutionStatus
 from orchestrator.run.probes.poller import OwnPoll, Poller
-from orchestrator.run.reader import ClusterRead
 from orchestrator.runbook.load import load, parse, shipped
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.templates import render
 from tests.migration.assessment.conditions.views import all_disks, directory, disks, quorum
 from tests.orchestrator.execution.running import until
 from tests.scenes.night import NOW_MS, cluster, held, kraft, migrating
-from tests.support.assessing import assessed, entry
 
 HOME = Home(host="ops1", id="0" * 32)
 ANNA = Person(who="anna", login="anna", host="ops1")
@@ -1259,46 +1256,6 @@ def test_while_the_runbook_differs_the_end_of_its_hook_is_recorded_and_raises_th
     failed = "brokers-kraft[1] needs a decision, since the hook ended with exit code 1"
     assert (found.asks, found.turn[:7]) == (f"{changed}; {failed}", "Restore")
     assert len(night.outside.started) == 1
-
-
-@pytest.mark.parametrize("changed_first", [False, True])
-def test_while_the_runbook_differs_a_failed_step_is_one_alert(
-    night: Night, *, changed_first: bool
-) -> None:
-    """Also if the hook fails while the runbook differs, and after the runbook is restored."""
-    began = night.loaded
-
-    def change() -> None:
-        night.loaded = parse(RUNBOOK + "# longer\n", began.path)
-        night.take_up()
-
-    def fail() -> None:
-        night.outside.ends(1)
-
-    alerts = NO_ALERTS
-
-    def watched() -> list[tuple[str, bool]]:
-        nonlocal alerts
-        for _ in range(4):
-            found = night.look(each_ms=10_000)
-            read = ClusterRead(summary=night.view().summary, events=(), status=NO_STATUS)
-            one = assessed(replace(read, execution=found), night.now_ms, of=entry("controllers"))
-            alerts = advance(alerts, one.assessment.view)
-        return [
-            (each.alert.labels["checkpoint"], each.is_known)
-            for each in alerts.active()
-            if each.alert.name == "KraftgateStepNeedsDecision"
-        ]
-
-    night.settle()
-    for happens in (change, fail) if changed_first else (fail, change):
-        happens()
-        assert watched() == [("brokers-kraft[1]", True)]
-    night.loaded = began
-    night.take_up()
-    assert watched() == [("brokers-kraft[1]", True)]
-    night.say(entries.Aborted(by=ANNA, reason="seen"))
-    assert watched() == []
 
 
 def test_the_kept_text_of_a_changed_runbook_is_named(night: Night) -> None:
