@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import Final
 
 from migration.observed.source_status import is_current, is_silent
-from orchestrator.config.state_dir import not_followed
+from orchestrator.config.state_dir import not_followed, starting_since_ms
 from orchestrator.run.reader import read_status
 from streams.process.clocks import wall_clock_ms
 from streams.state.claim import holder
+from streams.state.directory import why_unusable
 
 _POLL_S: Final = 15.0
 
@@ -27,8 +28,10 @@ def why_not_polled(
         if poll_disks(state_dir, cluster, broker, purpose, timeout_s):
             return None
         why = _reason(state_dir, cluster)
-    except (OSError, RequestsUnusable) as error:  # the thread that polls must not end
+    except RequestsUnusable as error:
         why = str(error)
+    except OSError as error:  # the thread that polls must not end
+        why = why_unusable(state_dir, error)
     return f"the log directories could not be polled now: {why}"
 
 
@@ -37,6 +40,8 @@ def _reason(state_dir: Path, cluster: str) -> str:
     silent = is_silent(status, now_ms)
     if not_followed(state_dir) is not None or (silent and holder(state_dir) is None):
         return "start `kraftgate run`"
+    if silent and starting_since_ms(state_dir, now_ms) is not None:
+        return "`kraftgate run` starts: wait until it reports"
     if silent:
         return "restart `kraftgate run`: it does not report"
     if status.error is not None:

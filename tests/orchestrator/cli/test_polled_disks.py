@@ -22,6 +22,7 @@ UNANSWERED = replace(CURRENT, last_reply_ms=None, waiting="b1:9092: refused")
 ERROR = replace(CURRENT, error="b1:9092: not authorized")
 SILENT = replace(CURRENT, observed_ms=NOW_MS - 60_000)
 START = "start `kraftgate run`"
+STARTS = "`kraftgate run` starts: wait until it reports"
 RESTART = "restart `kraftgate run`: it does not report"
 LATE = (
     "`kraftgate run` did not store their state in time: retry, with a longer time-out if the"
@@ -30,17 +31,19 @@ LATE = (
 
 
 @pytest.mark.parametrize(
-    ("status", "is_running", "reason"),
+    ("status", "is_running", "since_s", "reason"),
     [
-        (NO_STATUS, None, START),
-        (SILENT, None, START),
-        (SILENT, False, START),
-        (CURRENT, False, START),
-        (NO_STATUS, True, RESTART),
-        (SILENT, True, RESTART),
-        (UNANSWERED, True, "the brokers do not answer"),
-        (ERROR, True, "b1:9092: not authorized"),
-        (CURRENT, True, LATE),
+        (NO_STATUS, None, 0, START),
+        (SILENT, None, 0, START),
+        (SILENT, False, 0, START),
+        (CURRENT, False, 0, START),
+        (NO_STATUS, True, 0, STARTS),
+        (SILENT, True, 20, STARTS),
+        (NO_STATUS, True, 3_600, RESTART),
+        (SILENT, True, 3_600, RESTART),
+        (UNANSWERED, True, 0, "the brokers do not answer"),
+        (ERROR, True, 0, "b1:9092: not authorized"),
+        (CURRENT, True, 0, LATE),
     ],
 )
 def test_run_is_to_be_started_only_if_it_does_not_run(
@@ -48,12 +51,14 @@ def test_run_is_to_be_started_only_if_it_does_not_run(
     monkeypatch: pytest.MonkeyPatch,
     status: SourceStatus,
     is_running: bool | None,
+    since_s: int,
     reason: str,
 ) -> None:
     """`is_running` None: no process ever used the state directory."""
     config_file.write_text(config_file.read_text() + "brokers: {bootstrap: 'b1:9092'}\n")
     state_dir = config_file.parent / "state"
     monkeypatch.setattr("time.time_ns", lambda: NOW_MS * 1_000_000)
+    monkeypatch.setattr("streams.state.claim.Holder.since_ms", NOW_MS - since_s * 1000)
     with ExitStack() as stack:
         if is_running is not None:
             stack.enter_context(claimed(state_dir))
@@ -105,6 +110,6 @@ def test_an_error_of_the_disk_is_a_reason_and_does_not_end_the_thread_that_polls
     monkeypatch.setattr("streams.log_dirs.poll_requests.poll_disks", fail)
     found = disks_polled(tmp_path, "prod", "a checkpoint")
     assert found is not None
-    assert found.why == (
-        "the log directories could not be polled now: [Errno 13] Permission denied"
+    assert found.why.startswith(
+        f"the log directories could not be polled now: {tmp_path}: Permission denied: let user"
     )
