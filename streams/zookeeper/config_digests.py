@@ -1,11 +1,18 @@
 """Digests of the configurations and quotas of znodes; their values may be secrets. Pure."""
 
+import re
 from collections.abc import Mapping
+from typing import Final
 
 from migration.comparison import quotas
 from migration.observed.znode_codec import config_entries_of, not_text
 from migration.values.foreign import Unreadable
 from migration.values.secret_settings import setting_digest
+
+_JAVA_DOUBLE: Final = re.compile(
+    r"[+-]?(NaN|Infinity|(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[fFdD]?)", re.ASCII
+)
+"""What Java's Double.valueOf accepts within blanks, except for hexadecimal numbers."""
 
 
 def config_of(data: bytes | None) -> tuple[tuple[str, bytes], ...]:
@@ -37,7 +44,7 @@ def _texts_of(data: bytes | None) -> Mapping[str, str]:
 
 
 def _rate(value: str) -> float:
-    try:
-        return float(value)
-    except ValueError:
-        raise Unreadable("a quota of it is not a number") from None
+    number = value.strip()
+    if not _JAVA_DOUBLE.fullmatch(number):
+        raise Unreadable("a quota of it is not a number")
+    return float(number.rstrip("fFdD"))

@@ -144,7 +144,10 @@ def test_a_config_is_refused_without_telling_a_value(data: bytes, why: str) -> N
     [
         ({"producer_byte_rate": 1024}, "a value of its config is not text"),
         ({"SCRAM-SHA-256": None}, "a value of its config is not text"),
-        ({"producer_byte_rate": "fast"}, "a quota of it is not a number"),
+        *(
+            ({"producer_byte_rate": each}, "a quota of it is not a number")
+            for each in ("fast", "", "1_000", "inf", "nan", "NaNd", "1e", ".", "٣")
+        ),
     ],
 )
 def test_quotas_are_refused_like_the_settings_that_kafka_cannot_parse(
@@ -152,6 +155,13 @@ def test_quotas_are_refused_like_the_settings_that_kafka_cannot_parse(
 ) -> None:
     with pytest.raises(Unreadable, match=why):
         quotas_of(config_data(entries))
+
+
+@pytest.mark.parametrize("text", ["1024", "1024.0", "1024.", " 1024d\n", "1.024e3", "+1024F"])
+def test_a_quota_is_the_number_that_java_reads(text: str) -> None:
+    assert quotas_of(config_data({"producer_byte_rate": text})) == quotas_of(
+        config_data({"producer_byte_rate": "1024.0"})
+    )
 
 
 @pytest.mark.parametrize("name", ["", "a", "-1", "01", "+1", "2147483648", "²"])
