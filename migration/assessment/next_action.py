@@ -15,7 +15,7 @@ from typing import Final
 from migration.assessment.conditions.authority import hazards_not_known, is_log_current, not_known
 from migration.assessment.conditions.condition import ConditionError
 from migration.assessment.conditions.parse import parse
-from migration.assessment.conditions.view import Execution, View
+from migration.assessment.conditions.view import STEP_NEEDS_DECISION, Execution, View
 from migration.assessment.data_source import SOURCE_WORDS, DataSource
 from migration.assessment.eta import Eta, NoEstimate
 from migration.assessment.failed_directories import Channel, advice, danger, why_kept
@@ -197,7 +197,7 @@ def _decision(execution: Execution) -> NextAction:
         text=execution.turn or f"Decide about checkpoint {execution.checkpoint}",
         why=execution.asks or "",
         commands=execution.commands,
-        topic="KraftgateStepNeedsDecision",
+        topic=STEP_NEEDS_DECISION,
         place=execution.place,
     )
 

@@ -5,7 +5,7 @@ a check that needs it can report the reason. No value is a secret: only harmless
 requested, and of dynamic configurations only the names of the keys are stored.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
@@ -255,6 +255,15 @@ class Quorum:
     progress: tuple[Voter, ...] = ()
 
 
+def latest_quorum(reports: Iterable[Quorum | None]) -> Quorum | None:
+    """Return the report of the latest epoch: a leader that lost contact may still report its own.
+
+    `reports`: of each controller, None if it does not lead.
+    """
+    known = (each for each in reports if each is not None)
+    return max(known, key=lambda each: each.epoch, default=None)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Controller:
     """One configured controller.
@@ -314,6 +323,11 @@ class Facts:
     @property
     def answering(self) -> tuple[Controller, ...]:
         return tuple(one for one in self.controllers if one.unreachable is None)
+
+    @property
+    def quorum(self) -> Quorum | None:
+        """The quorum as its leader reports it; None: no leader does."""
+        return latest_quorum(one.quorum for one in self.answering)
 
     @property
     def has_controllers(self) -> bool:

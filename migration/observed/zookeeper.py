@@ -190,7 +190,7 @@ def _read(image: ZooKeeperImage, fact: ZnodeSeen, collected: EventCollector) -> 
     if path == MIGRATION:
         return _migration(image, fact, collected)
     if path == REASSIGN_PARTITIONS:
-        partitions = znode_codec.reassigning_of(fact.data)
+        partitions = len(znode_codec.reassigning_of(fact.data))
         if partitions != image.reassigning:
             collected.add(EventKind.REASSIGNMENT_REQUESTED, partitions=partitions)
         return replace(image, reassigning=partitions)

@@ -14,7 +14,6 @@ from migration.values.evidence import count
 from orchestrator.api.rows import HazardRow
 from orchestrator.api.status import clusters_json
 from orchestrator.cli.framework import config_option, json_option, log_options
-from orchestrator.cli.polled_disks import why_not_polled
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import HazardError, NoDataError, UnknownIdError
@@ -22,6 +21,7 @@ from orchestrator.output.formatting import local_times
 from orchestrator.output.printing import echo_json
 from orchestrator.output.rich_console import console
 from orchestrator.run.caught_up import caught_up
+from orchestrator.run.probes.disks import why_not_polled
 
 
 @click.command()
@@ -98,7 +98,7 @@ def _not_polled(config: Config, cluster: ClusterEntry, broker: int | None) -> li
     """Poll the disks now; return why that failed. The view reports disks without configuration."""
     if cluster.brokers is None:
         return []
-    why = why_not_polled(config.state_dir, cluster.name, broker, "hazards")
+    why = why_not_polled(config.state_dir, cluster.name, broker, "kraftgate hazards")
     return [] if why is None else [why]
 
 

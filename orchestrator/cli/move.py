@@ -39,7 +39,7 @@ from migration.moves.planner import (
     requested,
 )
 from migration.moves.verify import Progress, Verified, verify
-from migration.observed.probed import NOT_ASKED, Broker, Maybe, TopicPartition, Topics, Unknown
+from migration.observed.probed import NOT_ASKED, Broker, TopicPartition, Topics, Unknown
 from migration.values.evidence import joined
 from migration.values.foreign import INT64_MAX, Unreadable, whole
 from migration.what_if import Situation
@@ -59,7 +59,6 @@ from orchestrator.cli.framework import (
     require_cluster_id,
     require_outside,
 )
-from orchestrator.cli.polled_disks import why_not_polled
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import (
@@ -79,6 +78,7 @@ from orchestrator.output.rich_console import console
 from orchestrator.run.caught_up import caught_up
 from orchestrator.run.followed import followed
 from orchestrator.run.identity import followed_target
+from orchestrator.run.probes.disks import why_not_polled
 from orchestrator.views.terminal.live import Stop, is_terminal
 from orchestrator.views.terminal.moves import MovesView, plan_picture, verified_picture
 from streams.probe.asking import in_parallel, maybe
@@ -640,7 +640,7 @@ def _permissions(
     if not ids:
         return {}
     config, entry = asked.config, asked.entry
-    why = why_not_polled(config.state_dir, entry.name, None, "move")
+    why = why_not_polled(config.state_dir, entry.name, None, "kraftgate move")
     stale = () if why is None else (why,)
     return _permissions_now(asked, ids, stale, without)
 
@@ -653,12 +653,13 @@ def _permissions_now(
         view = caught_up(asked.config, [asked.entry])[asked.entry.name]
     except FollowingError as error:
         return {
-            id_: permission(id_, _mode(asked.brokers[id_]), None, (), [str(error)]) for id_ in ids
+            id_: permission(id_, mode_of(asked.brokers[id_].settings), None, (), [str(error)])
+            for id_ in ids
         }
     return {
         id_: permission(
             id_,
-            _mode(asked.brokers[id_]),
+            mode_of(asked.brokers[id_].settings),
             view.summary,
             [each for each in view.due_hazards if each.kind is not without],
             (*stale, *hazards_not_known(view, Action.RESTART, id_)),
@@ -667,15 +668,10 @@ def _permissions_now(
     }
 
 
-def _mode(broker: Broker) -> Maybe[Mode]:
-    settings = broker.settings
-    return settings if isinstance(settings, Unknown) else mode_of(settings)
-
-
 def _situation(asked: _Asked, broker: int) -> Situation:
     """Return the broker's state; its assignments only in KRaft mode, which alone records them."""
     one = asked.brokers[broker]
-    mode = _mode(one)
+    mode = mode_of(one.settings)
     return Situation(
         broker=broker,
         topics=asked.topics,

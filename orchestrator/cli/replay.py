@@ -49,6 +49,7 @@ def replay(path: Path, *, as_json: bool, state_dir: Path | None) -> None:
     with _ended_in_order():
         outcome = replayed(path, state_dir, CLUSTER, _SLOW_IN_JSON if as_json else _SLOW_AS_TEXT)
     (_print_json if as_json else _print)(outcome)
+    _archive_classes()
     if outcome.damage is not None:
         raise KraftgateError(outcome.damage)
     if outcome.summary is None or outcome.summary.metadata_offset is None:
@@ -120,6 +121,12 @@ def _replayed(
         return replay(path, state_dir, cluster)
     except JobFailed as error:
         raise KraftgateError(str(error)) from error
+
+
+def _archive_classes() -> None:
+    from streams.spark.session import archive_classes
+
+    archive_classes()
 
 
 def _print(outcome: "ReplayOutcome") -> None:

@@ -28,6 +28,7 @@ from orchestrator.execution.passed_checkpoint import checkpoint_named, passed
 from orchestrator.output.formatting import local_times
 from orchestrator.output.printing import echo, echo_json
 from orchestrator.run.assessed import Assessor
+from orchestrator.run.probes.disks import why_not_polled
 from orchestrator.run.probes.poller import OwnPoll
 from orchestrator.run.probes.probes import poller_for
 from orchestrator.run.reader import Reader
@@ -112,9 +113,6 @@ def _sources(
     conditions: Sequence[Condition],
     own: Mapping[str, Mapping[str, OwnPoll]],
 ) -> Iterator[WaitSources]:
-    from streams.log_dirs.errors import RequestsUnusable
-    from streams.log_dirs.poll_requests import poll_disks
-
     assessor = Assessor(config, Reader(config, newest=1))
     with ExitStack() as stack:
         pollers = {}
@@ -122,16 +120,12 @@ def _sources(
             poller = poller_for(config, each, conditions, own.get(each.name, {}))
             pollers[each.name] = stack.enter_context(closing(poller))
 
-        def poll(cluster: str, broker: int | None, timeout_s: float) -> bool:
-            try:
-                return poll_disks(config.state_dir, cluster, broker, "kraftgate wait", timeout_s)
-            except RequestsUnusable:
-                return False  # a lock or a full disk may clear before the time-out
-
         assessor.polled = lambda name: pollers[name].latest() if name in pollers else NOT_POLLED
         yield WaitSources(
             tick=assessor.tick,
-            poll_disks=poll,
+            poll_disks=lambda name, broker, timeout_s: why_not_polled(
+                config.state_dir, name, broker, "kraftgate wait", timeout_s
+            ),
             poll_again=lambda name, timeout_s: pollers[name].poll_again(timeout_s),
             report=_print_pending,
             not_followed=assessor.not_followed,

@@ -118,7 +118,7 @@ def _situation(config: Config, entry: ClusterEntry, broker: int) -> tuple[Situat
         raise UnknownIdError(no_such("broker", broker, entry.name, known))
     alive = {each.id: each for each in answers.brokers if each.id in topics.broker_ids}
     settings = broker_settings(alive.get(broker), security, SETTINGS)
-    reported = None if isinstance(settings, Unknown) else mode_of(settings)
+    reported = mode_of(settings)
     summary, assigned = (
         (None, Unknown(_NOT_NEEDED))
         if reported in _MODES_WITHOUT_METADATA
@@ -126,7 +126,7 @@ def _situation(config: Config, entry: ClusterEntry, broker: int) -> tuple[Situat
     )
     recorded = None if summary is None else summary.broker(broker)
     registered = None if recorded is None else recorded.mode
-    mode = registered if reported is None else reported
+    mode = registered if isinstance(reported, Unknown) else reported
     notes = []
     if mode is not registered and registered is not None:
         notes.append(

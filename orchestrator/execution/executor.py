@@ -14,6 +14,7 @@ from typing import Final, Literal
 from migration.assessment.assess import in_zookeeper_mode
 from migration.assessment.conditions import (
     SOAK,
+    STEP_NEEDS_DECISION,
     Condition,
     DataSource,
     Finding,
@@ -36,7 +37,7 @@ from orchestrator.audit.execution.entries import Body, JsonFacts, RecordedFindin
 from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.errors import ExecutionError, HookError
-from orchestrator.execution.allowed import OfCheckpoint, allowed, hook_runs, refusal
+from orchestrator.execution.allowed import OfCheckpoint, Place, allowed, refusal
 from orchestrator.execution.approvals import basis, changed
 from orchestrator.execution.commands import Commands
 from orchestrator.execution.evaluation import PartEvaluator, PartResult
@@ -121,6 +122,7 @@ class Executor:
         self._conditions: dict[tuple[str, Part], Sequence[Condition]] = {}
         self._steps = steps(self._record)
         self._brokers: dict[int, BrokerSummary] = {}
+        self._place: Place | None = None
         self._now_ms = 0
         self._in_zookeeper_mode: Mapping[int, int] = {}
         self._evaluating: tuple[str, Stage] | None = None
@@ -136,6 +138,7 @@ class Executor:
         """
         self._now_ms, self._in_zookeeper_mode = view.now_ms, in_zookeeper_mode(view)
         self._evaluator.begin_tick()
+        self._place = None
         try:
             return self._tick(view, facts)
         except ExecutionError as error:  # an operator decided otherwise during this tick
@@ -464,13 +467,11 @@ class Executor:
 
         While processes of its hook run, it is not done: they may change the broker again.
         """
-        may_be_done = (
-            at.state.outcome_unknown
-            and not at.state.open_before
-            and not hook_runs(at.state, self._steps.runs)
-        )
-        if may_be_done and self._evaluate(at, "opens_when").holds:
-            return self._pass(at.instance.id, "opened", at.facts)
+        if at.state.outcome_unknown and not at.state.open_before:
+            place = self._tick_place(at.execution, at.instance, at.view)
+            runs = place is None or place.hook_runs
+            if not runs and self._evaluate(at, "opens_when").holds:
+                return self._pass(at.instance.id, "opened", at.facts)
         return self._asks(at)
 
     def _asks(self, at: _Tick) -> ExecutionStatus:
@@ -481,7 +482,7 @@ class Executor:
             repeat = self._commands.make("decide", at.instance.id, "--repeat")
             hold += f". Check the host, then: {repeat}, or --done instead if the step is done"
         else:  # first one that does nothing: the headline names the first one as what to run
-            commands = ("kraftgate help KraftgateStepNeedsDecision", *commands)
+            commands = (f"kraftgate help {STEP_NEEDS_DECISION}", *commands)
         action = self._steps.action(at.instance, at.view)
         turn = Turn(text=f"Decide about the failed step: {action}", commands=commands)
         found = self._status(at.instance, (hold,), view=at.view, turn=turn)
@@ -490,12 +491,25 @@ class Executor:
     def _choices(self, at: _Tick, *actions: OfCheckpoint) -> tuple[tuple[str, ...], str | None]:
         """Return the commands of an abort and of the allowed actions; why the first is refused."""
         execution, id_ = self._trail.state() or at.execution, at.instance.id
-        place = self._steps.place(execution, self._loaded, at.instance, at.view)
+        place = self._tick_place(execution, at.instance, at.view)
         refused = ["" if place is None else refusal(each, place) for each in actions]
         words: dict[str, tuple[str, ...]] = {"skip": ("skip", id_), "rollback": ("rollback",)}
         able = [each for each, why in zip(actions, refused, strict=True) if why is None]
         commands = (words.get(each, ("decide", id_, f"--{each}")) for each in able)
         return tuple(self._commands.make(*each) for each in (*commands, ("abort",))), refused[0]
+
+    def _tick_place(
+        self, execution: ExecutionState, instance: CheckpointInstance | None, view: View | None
+    ) -> Place | None:
+        """Return the place of this tick, which searches once for the processes of a hook.
+
+        It is made again after an entry in the trail, which makes another `execution`.
+        """
+        if instance is None or view is None:
+            return None
+        if self._place is None or self._place.execution is not execution:
+            self._place = self._steps.place(execution, self._loaded, instance, view)
+        return self._place
 
     def _gate(self, at: _Tick, how: How) -> ExecutionStatus:
         answer = self._evaluate(at, "opens_when")
@@ -656,7 +670,7 @@ class Executor:
         if asks is None and execution.elsewhere is not None:
             asks = execution.elsewhere.words()
         paused, turn = execution.paused, turn or self._end_elsewhere(execution) or Turn()
-        can = tuple(allowed(execution, self._steps.place(execution, self._loaded, known, view)))
+        can = tuple(allowed(execution, self._tick_place(execution, known, view)))
         return ExecutionStatus(
             at_ms=self._now_ms,
             runbook=execution.runbook,

@@ -340,6 +340,17 @@ def members_not_known(kind: str | None, view: View, *more: DataSource) -> Findin
     return not_known(view, DataSource.METADATA_LOG, *more)
 
 
+def described(summary: ClusterSummary, kind: str) -> dict[int, Member]:
+    """Return the brokers or controllers with a known description, by id; others may exist."""
+    if kind == "broker":
+        return {
+            each.id: Member(id=each.id, host=each.host or "", rack=each.rack or "")
+            for each in summary.brokers
+        }
+    known = summary.controllers or ()
+    return {each.id: Member(id=each.id, host=each.host or "") for each in known}
+
+
 def _members(view: View, kind: str) -> list[Member]:
     return _brokers(view) if kind == "broker" else _controllers(view)
 
@@ -349,10 +360,7 @@ def _brokers(view: View) -> list[Member]:
 
     A broker that is down and not done keeps the execution at this checkpoint.
     """
-    found = {
-        each.id: Member(id=each.id, host=each.host or "", rack=each.rack or "")
-        for each in view.summary.brokers
-    }
+    found = described(view.summary, "broker")
     for id_ in member_brokers(view.summary):
         found.setdefault(id_, Member(id=id_))
     return list(found.values())
@@ -363,17 +371,15 @@ def _controllers(view: View) -> list[Member]:
 
     Kafka keeps the registration of a controller that left the quorum.
     """
-    hosts = {each.id: each.host or "" for each in view.summary.controllers or ()}
+    found = described(view.summary, "controller")
     voters = () if view.quorum is None else view.quorum.voters
-    return [Member(id=each.id, host=hosts.get(each.id, "")) for each in voters]
+    return [found.get(each.id, Member(id=each.id)) for each in voters]
 
 
 def _leaders(view: View) -> Leaders:
     zookeeper = view.summary.zookeeper
-    holder = zookeeper.controller if zookeeper is not None else None
     polled = None if view.quorum is None else view.quorum.leader
     active = view.active_controller
-    return Leaders(
-        zookeeper_controller=None if holder is None or holder.is_kraft else holder.id,
-        active_controller=polled if active is None else active,
+    return Leaders.of(
+        None if zookeeper is None else zookeeper.controller, polled if active is None else active
     )

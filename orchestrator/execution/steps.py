@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from migration.assessment.conditions import DataSource, View
+from migration.assessment.conditions import STEP_NEEDS_DECISION, DataSource, View
 from migration.image.known_ids import member_brokers
-from migration.image.summary import WITHOUT_ZOOKEEPER, ClusterSummary
+from migration.image.summary import WITHOUT_ZOOKEEPER
 from migration.values.timestamps import utc_text
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, JsonFacts
@@ -21,7 +21,7 @@ from orchestrator.execution.allowed import Place
 from orchestrator.execution.commands import Commands
 from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import NotHeld
-from orchestrator.execution.route import CheckpointInstance
+from orchestrator.execution.route import CheckpointInstance, described
 from orchestrator.execution.step_fence import StepFence
 from orchestrator.hooks.commands import step_environment
 from orchestrator.hooks.files import End
@@ -32,7 +32,7 @@ from orchestrator.run.identity import accepted_ids
 from orchestrator.runbook.cluster_facts import addresses_of, planned_controllers
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.model import Step
-from orchestrator.runbook.step_values import Answers, step_values
+from orchestrator.runbook.step_values import Answers, step_fields
 from orchestrator.runbook.templates import CONTROLLER_LINES, LOG_DIRS, fields_in, readable, render
 
 OUTPUT_RECORDED_MAX: Final = 16_384
@@ -86,7 +86,7 @@ class Steps:
     ) -> None:
         self._entry = entry
         self._make_hook = make_hook
-        self.runs = runs
+        self._runs = runs
         self._step_fence = StepFence(lock, runs, home, record, commands)
         self._host = home.host
         self._environment = environment
@@ -164,21 +164,17 @@ class Steps:
         return render(step.do, readable_fields(self._entry, instance, view))
 
     def place(
-        self,
-        execution: ExecutionState,
-        loaded: Loaded,
-        instance: CheckpointInstance | None,
-        view: View | None,
+        self, execution: ExecutionState, loaded: Loaded, instance: CheckpointInstance, view: View
     ) -> Place | None:
         """Return what decides about an operator's actions; None: no checkpoint is current."""
-        if execution.current is None or instance is None or view is None:
+        if execution.current is None:
             return None
         return Place(
             execution=execution,
             state=execution.current,
             loaded=loaded,
             view=lambda: view,
-            runs=self.runs,
+            runs=self._runs,
             hooks=None if self._entry.runbook is None else self._entry.runbook.hooks,
             has_hook=lambda step: self._has_hook(step, _fields_of(self._entry, instance, view)),
         )
@@ -200,7 +196,7 @@ class Steps:
 
     def poll(self, checkpoint: str, run: str, now_ms: int) -> Hold | None:
         """Record the outcome of a run; return a hold while it runs."""
-        match self.runs.state(run):
+        match self._runs.state(run):
             case Running(ends_ms=ends_ms):
                 waits = f"the hook of {checkpoint} to end"
                 if ends_ms is None or now_ms < ends_ms + _OVERDUE_MS:
@@ -218,7 +214,7 @@ class Steps:
     def poll_leftover(self, checkpoint: CheckpointState, now_ms: int) -> Hold | None:
         """Do the same for a hook of an aborted execution, and wait for processes that it left."""
         run = str(checkpoint.run)
-        found = self.runs.state(run)
+        found = self._runs.state(run)
         if isinstance(found, Unknown) and found.still_running:
             processes = ", ".join(map(str, found.still_running))
             return Hold(f"the processes {processes} of the hook of {checkpoint.id} to end")
@@ -239,7 +235,7 @@ class Steps:
         return Turn(
             text=f"Find out on {self._host} why the hook of {checkpoint} has not ended",
             why=f"the hook {_late(ends_ms)}; it may run as another user, or hang",
-            commands=("kraftgate help KraftgateStepNeedsDecision",),
+            commands=(f"kraftgate help {STEP_NEEDS_DECISION}",),
         )
 
     def _hook_environment(self, instance: CheckpointInstance, run: str) -> dict[str, str]:
@@ -252,7 +248,7 @@ class Steps:
 
     def _start(self, instance: CheckpointInstance, run: str, hook: Hook) -> None:
         try:
-            self.runs.start(run, hook)
+            self._runs.start(run, hook)
         except HookError as error:
             # An operator must check the outcome: the step is neither repeated nor taken as done.
             why = f"it could not be handed to its supervisor: {error}"
@@ -307,15 +303,16 @@ def _why_unknown(found: Unknown) -> str:
 
 
 def _fields_of(entry: ClusterEntry, instance: CheckpointInstance, view: View) -> dict[str, str]:
-    """Return the known values of the fields of `orchestrator.runbook.templates`."""
-    return {
-        "cluster": entry.name,
-        **addresses_of(entry),
-        "phase": str(view.summary.phase),
-        **step_values(_answers(entry, view), instance.broker),
-        **instance.bind,
-        **_of_member(instance.bind, view.summary),
-    }
+    summary = view.summary
+    about = (described(summary, kind).get(int(id_)) for kind, id_ in instance.bind.items())
+    return step_fields(
+        cluster=entry.name,
+        phase=str(summary.phase),
+        addresses=addresses_of(entry),
+        answers=_answers(entry, view),
+        bind=instance.bind,
+        member=next(about, None),
+    )
 
 
 def sources_of_text(step: Step | None) -> frozenset[DataSource]:
@@ -333,22 +330,6 @@ def readable_fields(
         for name, each in _fields_of(entry, instance, view).items()
     }
     return readable(fields, instance.checkpoint.for_each)
-
-
-def _of_member(bind: Mapping[str, str], summary: ClusterSummary) -> dict[str, str]:
-    """Return the known fields of the broker or controller that the step is about.
-
-    The rack of a broker without a rack is "".
-    """
-    if "broker" in bind:
-        broker = next((each for each in summary.brokers if str(each.id) == bind["broker"]), None)
-        if broker is None:
-            return {}
-        host = {"host": broker.host} if broker.host else {}
-        return {**host, "rack": broker.rack or ""}
-    known = summary.controllers or ()
-    one = next((each for each in known if str(each.id) == bind.get("controller")), None)
-    return {} if one is None or not one.host else {"host": one.host}
 
 
 def _answers(entry: ClusterEntry, view: View) -> Answers:

@@ -15,11 +15,11 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from migration.assessment.alerts import Alert, AlertState
+from migration.assessment.conditions import STEP_NEEDS_DECISION
 from migration.values.severity import Severity
 from orchestrator.notify.notification import Notification
 
 RESOLVE_AFTER_MS: Final = 60_000
-_ENDS_BY_DECISION: Final = "KraftgateStepNeedsDecision"
 _DOUBLED_MAX: Final = 4
 FORGET_MS: Final = 3_600_000
 """An alert that becomes active again later than this after its resolution is new."""
@@ -68,7 +68,7 @@ class Delivery:
 
         A person's decision ends it at once: the next failure of the step is another one.
         """
-        if self.alert.name == _ENDS_BY_DECISION:
+        if self.alert.name == STEP_NEEDS_DECISION:
             return 0
         return RESOLVE_AFTER_MS << min(self.reactivations, _DOUBLED_MAX)
 

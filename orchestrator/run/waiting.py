@@ -28,10 +28,6 @@ _FIRST_S: Final = 3.0
 """The same at the first assessment: a dead broker does not delay the first report."""
 _LEAST_S: Final = 2.0
 """The minimum of both: a new answer is in the store after a second or two."""
-_NOT_POLLED: Final = (
-    "the log directories could not be polled now: is `kraftgate run` running, and the time-out"
-    " long enough?"
-)
 _NO_ANSWER: Final = "it was polled again and did not answer in time"
 
 Findings = Mapping[str, tuple[Finding, ...]]
@@ -54,7 +50,7 @@ class WaitSources:
     Attributes:
         tick: assesses all configured clusters at a time by the wall clock (ms).
         poll_disks: polls the log directories of a broker of a cluster (None: of all brokers)
-            within a number of seconds; returns whether that succeeded.
+            within a number of seconds; returns why that failed, or None.
         poll_again: polls a cluster's other sources again within a number of seconds; returns
             whether all answered.
         report: receives the pending conditions whenever they change.
@@ -62,7 +58,7 @@ class WaitSources:
     """
 
     tick: Callable[[int], Tick]
-    poll_disks: Callable[[str, int | None, float], bool]
+    poll_disks: Callable[[str, int | None, float], str | None]
     poll_again: Callable[[str, float], bool]
     report: Callable[[Findings], None]
     not_followed: Callable[[], str | None] = lambda: None
@@ -159,8 +155,9 @@ class ConditionWait:
         on_disk = DataSource.LOG_DIRS in needs and entry.brokers is not None
         on_disk = on_disk and self._sources.not_followed() is None
         self._keep_soaking()
-        if on_disk and not self._sources.poll_disks(entry.name, self._broker(), timeout_s):
-            silent[DataSource.LOG_DIRS] = _NOT_POLLED
+        why = self._sources.poll_disks(entry.name, self._broker(), timeout_s) if on_disk else None
+        if why is not None:
+            silent[DataSource.LOG_DIRS] = why
         return silent
 
     def _keep_soaking(self) -> None:

@@ -12,7 +12,7 @@ from orchestrator.config.models import ClusterEntry
 from orchestrator.config.values import parse_host_port
 from orchestrator.errors import ConfigError
 from orchestrator.runbook.instance_order import Leaders, Member
-from orchestrator.runbook.step_values import NO_ANSWERS, Answers, step_values
+from orchestrator.runbook.step_values import NO_ANSWERS, Answers, step_fields
 from streams.probe.gather import cluster_id_from
 
 _PHASE: Final = "PHASE"
@@ -50,19 +50,14 @@ class ClusterFacts:
         `each` is the kind of `member`: broker or controller. The phase differs at each step, so a
         plan shows a placeholder for it.
         """
-        broker = member.id if member is not None and each == "broker" else None
-        found = {
-            "cluster": self.cluster,
-            "phase": _PHASE,
-            **self.addresses,
-            **step_values(self.answers, broker),
-        }
-        if member is not None and each is not None:
-            found[each] = str(member.id)
-            found["rack"] = member.rack
-            if member.host:
-                found["host"] = member.host
-        return found
+        return step_fields(
+            cluster=self.cluster,
+            phase=_PHASE,
+            addresses=self.addresses,
+            answers=self.answers,
+            bind={} if member is None or each is None else {each: str(member.id)},
+            member=member,
+        )
 
 
 def addresses_of(entry: ClusterEntry) -> dict[str, str]:
@@ -96,16 +91,13 @@ def facts_of(entry: ClusterEntry, asked: Facts) -> ClusterFacts:
         for each in asked.controllers
         if isinstance(each.node_id, int)
     )
-    leaders = [each.quorum.leader for each in asked.controllers if each.quorum is not None]
+    quorum = asked.quorum
     holder = None if isinstance(asked.zookeeper, Unknown) else image_of(asked.zookeeper).controller
     return ClusterFacts(
         cluster=entry.name,
         brokers=brokers,
         controllers=controllers,
-        leaders=Leaders(
-            zookeeper_controller=None if holder is None or holder.is_kraft else holder.id,
-            active_controller=next(iter(leaders), None),
-        ),
+        leaders=Leaders.of(holder, None if quorum is None else quorum.leader),
         addresses=addresses_of(entry),
         nameless=len(asked.controllers) - len(controllers),
         answers=_answers(entry, asked),

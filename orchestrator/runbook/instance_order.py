@@ -7,8 +7,9 @@ is the order.
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
+from migration.observed.znode_codec import ZkController
 from orchestrator.runbook.model import Checkpoint, Each, OrderRule
 
 RULES: Final[Mapping[Each, tuple[OrderRule, ...]]] = {
@@ -43,6 +44,12 @@ class Leaders:
 
     zookeeper_controller: int | None = None
     active_controller: int | None = None
+
+    @classmethod
+    def of(cls, holder: ZkController | None, active: int | None) -> Self:
+        """Return the leaders, given the znode /controller, which a KRaft controller may hold."""
+        broker = None if holder is None or holder.is_kraft else holder.id
+        return cls(zookeeper_controller=broker, active_controller=active)
 
 
 def rules_of(checkpoint: Checkpoint) -> tuple[OrderRule, ...]:

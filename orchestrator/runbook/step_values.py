@@ -1,7 +1,7 @@
-"""The values that a step's texts have besides the configured addresses: ids, and lines to paste.
+"""The values of the fields of a step's texts and commands, for a plan and for an execution.
 
-They come from the answers of the brokers and controllers. A value that no answer gives is left out;
-`templates.readable` has a placeholder for it.
+Ids and lines to paste come from the answers of the brokers and controllers. A value that no answer
+gives is left out; `templates.readable` has a placeholder for it.
 """
 
 import re
@@ -12,6 +12,7 @@ from typing import Final
 
 from migration.assessment.checks.brokers import inter_broker_name
 from migration.observed.probed import QUORUM_SETTINGS
+from orchestrator.runbook.instance_order import Member
 from orchestrator.runbook.templates import CONTROLLER_LINES, LOG_DIRS
 
 _VOTERS, _ = QUORUM_SETTINGS
@@ -44,6 +45,35 @@ class Answers:
 
 
 NO_ANSWERS: Final = Answers()
+
+
+def step_fields(
+    *,
+    cluster: str,
+    phase: str,
+    addresses: Mapping[str, str],
+    answers: Answers,
+    bind: Mapping[str, str],
+    member: Member | None,
+) -> dict[str, str]:
+    """Return the known values of the fields of `orchestrator.runbook.templates`.
+
+    Without a `member`, nothing has described the broker or controller in `bind`: its host and rack
+    are unknown. The rack of a broker without a rack is "".
+    """
+    broker = bind.get("broker")
+    found = {
+        "cluster": cluster,
+        "phase": phase,
+        **addresses,
+        **step_values(answers, None if broker is None else int(broker)),
+        **bind,
+    }
+    if member is not None and member.host:
+        found["host"] = member.host
+    if member is not None and broker is not None:
+        found["rack"] = member.rack
+    return found
 
 
 def step_values(answers: Answers, broker: int | None = None) -> dict[str, str]:

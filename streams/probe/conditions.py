@@ -25,6 +25,7 @@ from migration.observed.probed import (
     Maybe,
     Quorum,
     Unknown,
+    latest_quorum,
     log_dirs_of,
 )
 from streams.kafka.broker_values import ClusterView, PartitionView
@@ -192,12 +193,11 @@ def ask_quorum(target: Target, clock_ms: Callable[[], int]) -> Maybe[QuorumSeen]
         lambda one: _ask_controller(one, target.controllers_security, target.cluster_id),
         target.controllers,
     )
-    quorums = [each.quorum for each in answers if each.quorum is not None]
+    latest = latest_quorum(each.quorum for each in answers)
     settings = [each.settings for each in answers if each.settings]
     denied = next((each.denied for each in answers if each.denied is not None), None)
-    if denied is not None and not quorums:
+    if denied is not None and latest is None:
         return Unknown(denied)
-    latest = max(quorums, key=lambda each: each.epoch, default=None)
     pairs = list(zip(map(str, target.controllers), answers, strict=True))
     if latest is not None and (apart := _apart(latest, pairs)):
         return Unknown(

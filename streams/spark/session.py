@@ -2,8 +2,8 @@
 
 Spark runs on this machine unless a deployment or `spark-submit` names another master. One session
 per process: the first call starts it, later ones return it.
-The first start of an installation creates an archive of the JVM's classes in the background, with
-which it later starts in half the time; `python -m streams.spark.warm` creates it at once.
+`python -m streams.spark.warm` creates an archive of the JVM's classes, with which it starts in half
+the time; `kraftgate replay` runs it in the background if there is none.
 """
 
 import atexit
@@ -11,6 +11,7 @@ import hashlib
 import logging
 import os
 import queue
+import re
 import resource
 import shutil
 import signal
@@ -60,6 +61,7 @@ _JAVA: Final = (
     "-Xlog:disable",
     "-Xlog:all=error:stderr",
 )
+_PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9_./+@:,=~-]+")
 _FIX: Final = (
     f"Spark needs Java {RELEASE_MIN} or later (Debian: apt-get install openjdk-17-jre-headless)"
 )
@@ -71,6 +73,8 @@ _END_S_MAX: Final = 20.0
 not answer; what it stored is durable at any time, so its process is killed then."""
 _END_POLL_S: Final = 0.02
 _ATTEMPT_AGAIN_S: Final = 86_400.0
+_IDLE: Final = 19
+"""The lowest priority of a process."""
 _LAST_THREAD_S_MAX: Final = 10.0
 _log: Final = logging.getLogger(__name__)
 _MEMORY: Final = (
@@ -223,9 +227,6 @@ def session(
         drop_in_background(gateway._gateway_client)  # noqa: SLF001  # nor Py4J
         spark.sparkContext.environment.clear()
         threading.Thread(target=_start_reflection, args=[spark], daemon=True).start()
-        ours = gateway.proc is not None and not (java_options or is_remote(spark))
-        if ours and not class_archive().is_file():
-            _archive_classes()
     spark.dataSource.register(KraftgateDataSource)
     return spark
 
@@ -253,6 +254,37 @@ def prepare_workers(spark: SparkSession) -> None:
     waits for, must come first.
     """
     threading.Thread(target=_start_workers, args=[spark], daemon=True).start()
+
+
+def archive_classes() -> subprocess.Popen[bytes] | None:
+    """Let later starts have the archive of classes; return the process, which may outlive this one.
+
+    Only after a command that ends: the process takes 1.2 GB, which next to `run` could exceed the
+    limit of a container or service. Once a day at most: a Java that is not HotSpot writes none.
+    """
+    if _GATEWAY_PORT in os.environ or class_archive().is_file():
+        return None
+    attempt = _cache().with_suffix(".home") / "attempt"
+    try:
+        if attempt.is_file() and time.time() - attempt.stat().st_mtime < _ATTEMPT_AGAIN_S:
+            return None
+        attempt.touch()
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "streams.spark.warm", "--background"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            cwd="/",
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([_house(), *_given_path()])},
+        )
+        os.setpriority(os.PRIO_PROCESS, process.pid, _IDLE)
+        with suppress(FileNotFoundError):  # a priority counts within a session only (sched(7))
+            Path(f"/proc/{process.pid}/autogroup").write_text(str(_IDLE), encoding="ascii")
+    except OSError as error:
+        _log.debug("no archive of the JVM's classes: %s", error)
+        return None
+    return process
 
 
 def end_session() -> None:
@@ -367,12 +399,15 @@ def _installed() -> list[str]:
     return list(dict.fromkeys([_house(), *map(str, places)]))
 
 
+def _given_path() -> list[str]:
+    return [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each]
+
+
 def _set_environment(python: str, paths: Iterable[str]) -> None:
     """Set the variables of this process that PySpark, the JVM and the driver's workers read."""
     os.environ["PYSPARK_PYTHON"] = python
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*paths, *filter(None, given)]))
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*paths, *_given_path()]))
     # PySpark sets it for some of the workers only, which then could not be shared either.
     os.environ.setdefault("PYTHONHASHSEED", "0")
     # glibc gives each new thread of the JVM another arena, and what is freed in one is not used by
@@ -458,34 +493,6 @@ def _start_workers(spark: SparkSession) -> None:
         context.parallelize(range(tasks), tasks).foreachPartition(_nothing)
 
 
-def _archive_classes() -> None:
-    """Let the next start have the archive of classes, in a process that outlives this one.
-
-    Once a day at most: a Java that is not HotSpot writes none.
-    """
-    attempt = _cache().with_suffix(".home") / "attempt"
-    try:
-        if attempt.is_file() and time.time() - attempt.stat().st_mtime < _ATTEMPT_AGAIN_S:
-            return
-        attempt.touch()
-    except OSError as error:
-        _log.debug("no archive of the JVM's classes: %s", error)
-        return
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "streams.spark.warm", "--background"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        cwd="/",
-    )
-    _log.info(
-        "process %d archives the JVM's classes for faster starts, once for this installation",
-        process.pid,
-    )
-    threading.Thread(target=process.wait, daemon=True).start()
-
-
 def _start_reflection(spark: SparkSession) -> None:
     """Initialize Scala's reflection, which the first request for state otherwise waits for.
 
@@ -517,7 +524,11 @@ def _start(log: Path, java_options: tuple[str, ...], deployment: Deployment) -> 
     remote = not master.startswith("local")
     settings = {
         **SETTINGS,
-        **(_on_a_cluster(scratch, given) if remote else _on_this_machine(scratch, java_options)),
+        **(
+            _on_a_cluster(scratch, given)
+            if remote
+            else _on_this_machine(scratch, log, java_options)
+        ),
         **given,
     }
     if deployment.secret_file is not None and _GATEWAY_PORT in os.environ:
@@ -612,9 +623,9 @@ def _submitted() -> dict[str, str]:
     return dict(SparkConf().getAll())
 
 
-def _on_this_machine(scratch: Path, java_options: tuple[str, ...]) -> dict[str, str]:
+def _on_this_machine(scratch: Path, log: Path, java_options: tuple[str, ...]) -> dict[str, str]:
     log4j = resources.files("streams.spark").joinpath("log4j2.properties")
-    java = [*_JAVA, f"-Dlog4j2.configurationFile={log4j}", *java_options]
+    java = [*_JAVA, f"-Dlog4j2.configurationFile={log4j}", *_error_file(log), *java_options]
     if not java_options and class_archive().is_file():
         java.append(f"-XX:SharedArchiveFile={class_archive()}")
     unsigned = unsigned_jars()
@@ -630,6 +641,21 @@ def _on_this_machine(scratch: Path, java_options: tuple[str, ...]) -> dict[str, 
         # One of these sockets is left to the end of the process; the default is /tmp.
         | ({_SOCKETS: str(scratch)} if len(str(scratch)) <= _SOCKETS_LENGTH_MAX else {})
     )
+
+
+def _error_file(log: Path) -> tuple[str, ...]:
+    """Return the option by which a JVM that crashes writes its report next to its log.
+
+    A later crash overwrites the report. Spark splits the options at blanks and interprets quotes
+    and `${`, HotSpot `%`: with such a path the report is in the working directory, as by default.
+    So it is with a temporary log: `replay` deletes its directory.
+    """
+    file = log.resolve().with_name("hs_err.log")
+    if file.is_relative_to(Path(tempfile.gettempdir()).resolve()) or not _PLAIN_PATH.fullmatch(
+        str(file)
+    ):
+        return ()
+    return (f"-XX:ErrorFile={file}",)
 
 
 def _on_a_cluster(scratch: Path, given: Mapping[str, str]) -> dict[str, str]:

@@ -4,7 +4,7 @@ Runs the job once over a log of one record; the JVM writes the classes that it l
 sharing, java's ArchiveClassesAtExit). Nothing depends on the archive; a JVM ignores an archive
 that does not match. Jars that are signed are copied without their signatures before.
 
-The first start of an installation runs it with `--background`, next to the operator's command.
+`kraftgate replay` starts it with `--background` if there is no archive.
 """
 
 import os
@@ -31,9 +31,9 @@ from streams.spark.session import (
 )
 from streams.state.directory import create_in_cache, create_private
 
-_DUMP_S_MAX: Final = 60.0
-_BACKGROUND_S_MAX: Final = 600
-_IDLE: Final = 19
+_DUMP_S_MAX: Final = 600.0
+"""At the lowest priority on a busy host; otherwise the JVM takes some seconds."""
+_BACKGROUND_S_MAX: Final = 900
 _FIRST_TO_END: Final = "1000"
 _MANIFEST: Final = "META-INF/MANIFEST.MF"
 _SIGNATURE: Final = re.compile(r"META-INF/[^/]+\.(SF|DSA|RSA|EC)")
@@ -45,7 +45,10 @@ LOG: Final = bytes.fromhex(
 
 
 def main() -> int:
-    """Create the archive unless it exists; return 1 if the JVM did not write it."""
+    """Create the archive unless it exists; return 1 if the JVM did not write it.
+
+    Two processes may do it at the same time: each writes files of its own.
+    """
     archive = class_archive()
     if archive.is_file() and unsigned_jars().is_dir() and launcher_archive().is_file():
         return 0
@@ -54,8 +57,25 @@ def main() -> int:
     if not unsigned_jars().is_dir():  # an archive of other paths is ignored, also by later starts
         archive.unlink(missing_ok=True)
     copy_unsigned(Path(pyspark.__file__).resolve().parent / "jars", unsigned_jars())
-    fresh = archive.with_suffix(f".{os.getpid()}.tmp")
-    launcher = launcher_archive().with_suffix(fresh.suffix)
+    fresh, launcher = (
+        each.with_suffix(f".{os.getpid()}.tmp") for each in (archive, launcher_archive())
+    )
+    try:
+        _write(fresh, launcher)
+        if not fresh.is_file() or not launcher.is_file():
+            sys.stderr.write("the JVM wrote no class archive; kraftgate starts without it\n")
+            return 1
+        fresh.replace(archive)
+        launcher.replace(launcher_archive())
+    finally:
+        fresh.unlink(missing_ok=True)
+        launcher.unlink(missing_ok=True)
+    forget_former()
+    return 0
+
+
+def _write(fresh: Path, launcher: Path) -> None:
+    """Run the job and the launcher of its JVM, which write the classes at their ends."""
     os.environ[LAUNCHER_OPTIONS] = f"-XX:ArchiveClassesAtExit={launcher}"
     with tempfile.TemporaryDirectory(prefix="kraftgate-warm-") as folder:
         spark = session(
@@ -72,20 +92,13 @@ def main() -> int:
         deadline = time.monotonic() + _DUMP_S_MAX
         while jvm.poll() is None and time.monotonic() < deadline:
             time.sleep(0.05)
-    if not fresh.is_file() or not launcher.is_file():
-        sys.stderr.write("the JVM wrote no class archive; kraftgate starts without it\n")
-        return 1
-    fresh.replace(archive)
-    launcher.replace(launcher_archive())
-    forget_former()
-    return 0
 
 
 def _stay_in_background() -> None:
-    """Take only what is free: the lowest priority, and the first to end if memory is short."""
-    os.nice(_IDLE)
+    """Be the first to end if memory is short, and end in any case."""
     with suppress(OSError):  # a container may not show it
         Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_END, encoding="ascii")
+    signal.signal(signal.SIGALRM, lambda *_: sys.exit(1))  # its files are removed
     signal.alarm(_BACKGROUND_S_MAX)
 
 

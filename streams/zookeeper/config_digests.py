@@ -1,9 +1,18 @@
 """Digests of the configurations and quotas of znodes; their values may be secrets. Pure."""
 
+import re
+from collections.abc import Mapping
+from typing import Final
+
 from migration.comparison import quotas
-from migration.observed.znode_codec import config_entries_of
+from migration.observed.znode_codec import config_entries_of, not_text
 from migration.values.foreign import Unreadable
 from migration.values.secret_settings import setting_digest
+
+_JAVA_DOUBLE: Final = re.compile(
+    r"[+-]?(NaN|Infinity|(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[fFdD]?)", re.ASCII
+)
+"""What Java's Double.valueOf accepts within blanks, except for hexadecimal numbers."""
 
 
 def config_of(data: bytes | None) -> tuple[tuple[str, bytes], ...]:
@@ -12,8 +21,8 @@ def config_of(data: bytes | None) -> tuple[tuple[str, bytes], ...]:
     Raises:
         Unreadable: the data is not a configuration.
     """
-    entries = config_entries_of(data)
-    return tuple((name, _digest_of(name, value)) for name, value in sorted(entries.items()))
+    entries = _texts_of(data)
+    return tuple((name, setting_digest(name, value)) for name, value in sorted(entries.items()))
 
 
 def quotas_of(data: bytes | None) -> tuple[tuple[str, bytes], ...]:
@@ -22,19 +31,20 @@ def quotas_of(data: bytes | None) -> tuple[tuple[str, bytes], ...]:
     Raises:
         Unreadable: the data is not a configuration.
     """
-    entries = config_entries_of(data)
+    entries = _texts_of(data)
     found = sorted((name, value) for name, value in entries.items() if name in quotas.KEYS)
     return tuple((name, quotas.digest_of(_rate(value))) for name, value in found)
 
 
-def _rate(value: object) -> float:
-    try:
-        return float(str(value))
-    except ValueError:
-        raise Unreadable("a quota of it is not a number") from None
-
-
-def _digest_of(name: str, value: object) -> bytes:
-    if not isinstance(value, str):
+def _texts_of(data: bytes | None) -> Mapping[str, str]:
+    entries = config_entries_of(data)
+    if not_text(entries):
         raise Unreadable("a value of its config is not text")
-    return setting_digest(name, value)
+    return entries
+
+
+def _rate(value: str) -> float:
+    number = value.strip()
+    if not _JAVA_DOUBLE.fullmatch(number):
+        raise Unreadable("a quota of it is not a number")
+    return float(number.rstrip("fFdD"))

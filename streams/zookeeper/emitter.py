@@ -31,11 +31,17 @@ Write: TypeAlias = Callable[[Sequence[ZooKeeperFact]], object]
 
 
 class Heartbeat(NamedTuple):
-    """A write of a `/migration` that marks the copy as complete."""
+    """A write of a `/migration` that marks the copy as complete.
+
+    Attributes:
+        others: the fields in which a later write must be equal to show only that a controller
+            still writes.
+    """
 
     znode: MigrationZnode
     version: int
     mzxid: int
+    others: Mapping[str, Any]
 
 
 class Emitter:
@@ -53,7 +59,7 @@ class Emitter:
         self._write = write
         self._held: ZnodeSeen | None = None
         if isinstance(last := known.kept(MIGRATION), ZnodeSeen):
-            self._note_heartbeat(last, is_another=True)
+            self.heartbeat = _heartbeat(last, None)
 
     def emit(self, *facts: ZooKeeperFact) -> None:
         """Emit facts; those of one call remain together."""
@@ -81,24 +87,26 @@ class Emitter:
         """
         if path == CLUSTER_ID:
             self.known.require_cluster(data)
-        last, now = self.known.kept(path), self._to_keep(path, data, stat)
+        last, (now, why) = self.known.kept(path), self._to_keep(path, data, stat)
         ended: list[ZooKeeperFact] = []
         if last is not None and is_another(last, stat):
             ended, last = _end(last, now.seen_ms), None
         elif last is not None and last[1:5] == now[1:5]:
             return  # all but the times are the same; a delayed heartbeat has one of its own
         if isinstance(now, ZnodeSeen) and path == MIGRATION:
-            is_beat = isinstance(last, ZnodeSeen) and is_heartbeat(last.data, now.data)
+            was = None if last is None else self.heartbeat
+            beat = _heartbeat(now, was)
+            is_beat = was is not None and beat is not None and was.others == beat.others
             if not is_beat:  # the content before a change may have to be restored
                 self.flush()
-            self._note_heartbeat(now, is_another=last is None)
+            self.heartbeat = beat  # assigned once: another thread reports it
             if is_beat:
                 self._held = now
                 self.tick()
                 return
         elif path == CONTROLLER:  # it found the latest /migration when it took over
             self.flush()
-        change = topic_changes.change(last, now, data, stat)
+        change = topic_changes.change(last, now, why, stat)
         # Topics of the first reading are not changes, unless they cannot be parsed.
         is_news = change is not None and (last or change.why or self.known.topics_found)
         self.emit(*ended, now, *([change] if change is not None and is_news else []))
@@ -112,11 +120,14 @@ class Emitter:
         known = [last for path in paths if (last := self.known.kept(path)) is not None]
         self.emit(*(fact for last in known for fact in _end(last, now)))
 
-    def _to_keep(self, path: str, data: bytes | None, stat: ZnodeStat) -> Znode:
-        """Return the fact to emit: for settings only digests, as they may be secrets."""
+    def _to_keep(self, path: str, data: bytes | None, stat: ZnodeStat) -> tuple[Znode, str | None]:
+        """Return the fact to emit: for settings only digests, as they may be secrets.
+
+        With digests, also why the settings cannot be parsed.
+        """
         if parent(path) == TOPIC_CONFIGS:
             return topic_changes.config_kept(path, data, stat, self.clock())
-        return self.znode(path, data, stat)
+        return self.znode(path, data, stat), None
 
     def tick(self) -> None:
         """Emit the delayed heartbeat, if its delay is over."""
@@ -133,20 +144,6 @@ class Emitter:
             beat = self.heartbeat
             written_ms = held.seen_ms if beat is None else beat.znode.written_ms
             self.emit(held._replace(seen_ms=self.clock(), mtime_ms=written_ms))
-
-    def _note_heartbeat(self, now: ZnodeSeen, *, is_another: bool) -> None:
-        """Keep the heartbeat; `is_another`: this znode was not read before."""
-        was = None if is_another else self.heartbeat
-        if was is not None and (was.version, was.mzxid) == (now.version, now.mzxid):
-            return  # the same write, read again later
-        try:
-            znode = migration_znode(now, was and was.znode)
-        except Unreadable:
-            self.heartbeat = None  # the fact reports it
-            return
-        # Assigned once: another thread reports it.
-        beat = Heartbeat(znode, now.version, now.mzxid) if znode.is_copied else None
-        self.heartbeat = beat
 
     def _is_recent(self, last: ZnodeSeen) -> bool:
         now, then = (interval_of(each, REPORT_S) for each in (self.clock(), last.seen_ms))
@@ -167,27 +164,23 @@ def is_another(last: Znode, stat: ZnodeStat) -> bool:
     return bool(stat.czxid > last.mzxid or stat.mzxid < last.mzxid)
 
 
-def is_heartbeat(before: bytes, now: bytes) -> bool:
-    """Return whether the change shows only that a controller still writes.
+def _heartbeat(now: ZnodeSeen, was: Heartbeat | None) -> Heartbeat | None:
+    """Return the write of `/migration`; `was`: the last one of the same znode.
 
-    An offset above 0 marks the copy as complete: only from then on is a change a heartbeat. Data
-    that cannot be parsed never is.
+    None: it does not mark the copy as complete, or cannot be parsed; its fact is not delayed.
     """
-    was, is_ = _fields(before), _fields(now)
-    if was is None or is_ is None or was.keys() != is_.keys():
-        return False
-    if not (_is_copied(was) and _is_copied(is_)):
-        return False
-    return all(is_[name] == value for name, value in was.items() if name not in _HEARTBEAT_FIELDS)
-
-
-def _is_copied(fields: Mapping[str, Any]) -> bool:
-    offset = fields.get(MIGRATION_OFFSET)
-    return isinstance(offset, int) and offset > 0
-
-
-def _fields(data: bytes) -> Mapping[str, Any] | None:
     try:
-        return fields_of(data)
+        znode = migration_znode(now, was and was.znode)
     except Unreadable:
-        return None  # the caller emits such data immediately
+        return None  # the fact reports it
+    if not znode.is_copied:
+        return None
+    others = {
+        name: value
+        for name, value in fields_of(now.data).items()
+        if name not in _HEARTBEAT_FIELDS or not isinstance(value, int)
+    }
+    beat = Heartbeat(znode, now.version, now.mzxid, others)
+    if was is not None and was.znode.text == znode.text and was[1:] == beat[1:]:
+        return was  # the same write, read again later
+    return beat

@@ -20,17 +20,22 @@ from migration.observed.probed import Maybe, Unknown, ZooKeeper, ZooKeeperServer
 from migration.observed.znode_codec import (
     ZkController,
     broker_id_of,
+    broker_of,
     cluster_id_of,
+    config_entries_of,
     controller_of,
     endpoints_of,
     fields_of,
     host_of,
+    not_text,
     replicas_of,
+    topic_id_of,
 )
 from migration.values.foreign import Unreadable
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 from streams.zookeeper.calls import Pending, ZooKeeperCalls
+from streams.zookeeper.config_digests import quotas_of
 from streams.zookeeper.dialing import dial, reason
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.errors import NoAuth, NoNode, ZooKeeperError
@@ -59,6 +64,7 @@ _PRIVATE: Final = (znodes.USER_CONFIGS, znodes.CLIENT_CONFIGS, znodes.IP_CONFIGS
 _REFUSED: Final = "reading it is refused (NoAuth)"
 
 T = TypeVar("T")
+V = TypeVar("V")
 
 
 def ask_zookeeper(ensemble: Ensemble) -> Maybe[ZooKeeper]:
@@ -119,7 +125,7 @@ class _ZnodeReader:
 
     calls: ZooKeeperCalls
     deadline_s: float
-    unreadable: list[tuple[str, str]] = field(default_factory=list)
+    unreadable: dict[str, str] = field(default_factory=dict)
     closed: list[tuple[str, str]] = field(default_factory=list)
     hidden: list[tuple[str, str]] = field(default_factory=list)
 
@@ -132,7 +138,7 @@ class _ZnodeReader:
         topics = sorted(self.children(znodes.TOPICS))
         ids = self.children(znodes.BROKER_IDS)
         assignments = dict(self._assignments(topics))
-        self._require_json(f"{znodes.BROKER_IDS}/{id_}" for id_ in ids)
+        broker_ids = self._broker_ids(ids)
         for _ in self._configs(self._config_paths()):
             pass
         return ZooKeeper(
@@ -141,7 +147,7 @@ class _ZnodeReader:
             migration=self.data(znodes.MIGRATION),
             cluster_id=self.data(znodes.CLUSTER_ID),
             reassign_partitions=self.data(znodes.REASSIGN_PARTITIONS),
-            broker_ids=frozenset(self._broker_ids(ids)),
+            broker_ids=broker_ids,
             assignments=assignments,
             deletions=tuple(sorted(self.children(znodes.DELETE_TOPICS))),
             notifications=tuple(sorted(self.children(znodes.NOTIFICATIONS))),
@@ -149,7 +155,7 @@ class _ZnodeReader:
             restricted=tuple(self._restricted()),
             closed=tuple(self.closed),  # last, as the next ones: the readings above add to them
             hidden=tuple(self.hidden),
-            unreadable=tuple(self.unreadable),
+            unreadable=tuple(self.unreadable.items()),
         )
 
     def data(self, path: str) -> bytes | None:
@@ -192,8 +198,8 @@ class _ZnodeReader:
                 except (NoNode, NoAuth) as error:
                     yield path, error
 
-    def _json(self, paths: Iterable[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Yield each JSON object; note the path of any other znode."""
+    def _data(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield the content of each znode that may be read."""
         for path, found in self._results(paths, self.calls.begin_get):
             if isinstance(found, NoNode):
                 continue  # it was deleted meanwhile
@@ -205,33 +211,35 @@ class _ZnodeReader:
                 continue
             if not found.data and path.startswith(_PRIVATE):
                 continue  # Kafka makes it as the parent of another
-            try:
-                yield path, fields_of(found.data)
-            except Unreadable as error:
-                self.unreadable.append((path, str(error)))
+            yield path, found.data
 
-    def _require_json(self, paths: Iterable[str]) -> None:
-        for _ in self._json(paths):
-            pass
+    def _parsed(self, path: str, parse: Callable[[V], T], value: V) -> T | None:
+        """Return the parsed value; None: it cannot be parsed, which is noted, once for a path."""
+        try:
+            return parse(value)
+        except Unreadable as error:
+            self.unreadable.setdefault(path, str(error))
+            return None
 
     def _assignments(self, topics: Sequence[str]) -> Iterator[tuple[str, frozenset[int]]]:
-        """Yield every topic's replicas; none for a topic that cannot be read."""
+        """Yield every topic's replicas, even without a valid id; none if they cannot be read."""
         read = dict.fromkeys(topics, frozenset[int]())
-        for path, value in self._json(f"{znodes.TOPICS}/{topic}" for topic in topics):
-            try:
-                replicas = replicas_of(value)
-            except Unreadable as error:
-                self.unreadable.append((path, str(error)))
+        for path, data in self._data(f"{znodes.TOPICS}/{topic}" for topic in topics):
+            content = self._parsed(path, fields_of, data)
+            if content is None:
                 continue
+            self._parsed(path, topic_id_of, content)
+            replicas = self._parsed(path, replicas_of, content) or {}
             read[path.removeprefix(f"{znodes.TOPICS}/")] = frozenset(chain(*replicas.values()))
         yield from read.items()
 
-    def _broker_ids(self, names: Iterable[str]) -> Iterator[int]:
-        for name in names:
-            try:
-                yield broker_id_of(name)
-            except Unreadable as error:
-                self.unreadable.append((f"{znodes.BROKER_IDS}/{name}", str(error)))
+    def _broker_ids(self, names: Iterable[str]) -> frozenset[int]:
+        """Return the brokers' ids, even of those whose znode cannot be parsed."""
+        paths = {f"{znodes.BROKER_IDS}/{name}": name for name in names}
+        ids = {path: self._parsed(path, broker_id_of, name) for path, name in paths.items()}
+        for path, data in self._data(path for path, id_ in ids.items() if id_ is not None):
+            self._parsed(path, partial(broker_of, paths[path], written_ms=0, read_ms=0), data)
+        return frozenset(id_ for id_ in ids.values() if id_ is not None)
 
     def _dynamic_keys(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield the names of the keys; the values may be secrets and are not returned.
@@ -267,17 +275,17 @@ class _ZnodeReader:
         except NoAuth:  # Kafka closes quotas and SCRAM secrets to others
             return ()
 
-    def _configs(self, paths: Iterable[str]) -> Iterator[tuple[str, Mapping[str, str]]]:
-        """Yield the settings of each znode; a broker does not start if a value is not a string."""
-        for path, value in self._json(paths):
-            config = value.get("config")
-            if not isinstance(config, dict):
-                self.unreadable.append((path, "JSON, but without config"))
+    def _configs(self, paths: Iterable[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield the settings of each znode, even if the copy stops at one of their values."""
+        for path, data in self._data(paths):
+            config = self._parsed(path, config_entries_of, data)
+            if config is None:
                 continue
-            wrong = sorted(key for key, text in config.items() if not isinstance(text, str))
-            if wrong:
+            if wrong := not_text(config):
                 why = f"values that are not strings: {', '.join(wrong)}: no broker starts with them"
-                self.unreadable.append((path, why))
+                self.unreadable[path] = why
+            elif path.startswith(_PRIVATE):
+                self._parsed(path, quotas_of, data)
             yield path, config
 
     def _restricted(self) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Changes between two states of a topic's znode, or of its settings' znode. Pure."""
 
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeVar
 
 from kazoo.protocol.states import ZnodeStat
 
@@ -21,28 +22,29 @@ from streams.zookeeper.known import Znode
 NAMED_MAX: Final = 20
 """The number of a topic's moved partitions that are named; all are counted."""
 
+T = TypeVar("T")
 
-def config_kept(path: str, data: bytes | None, stat: ZnodeStat, seen_ms: int) -> ZkConfigSeen:
-    """Return the fact of a topic's settings; without entries if they cannot be parsed."""
-    try:
-        entries = config_of(data)
-    except Unreadable:
-        entries = ()
-    return ZkConfigSeen(seen_ms, path, entries, stat.version, stat.mzxid)
+
+def config_kept(
+    path: str, data: bytes | None, stat: ZnodeStat, seen_ms: int
+) -> tuple[ZkConfigSeen, str | None]:
+    """Return the fact of a topic's settings; without entries, and why, if they cannot be parsed."""
+    entries, why = _parsed(config_of, data)
+    return ZkConfigSeen(seen_ms, path, entries or (), stat.version, stat.mzxid), why
 
 
 def change(
-    last: Znode | None, now: Znode, data: bytes | None, stat: ZnodeStat
+    last: Znode | None, now: Znode, why: str | None, stat: ZnodeStat
 ) -> ZkTopicChanged | ZkConfigChanged | None:
     """Return the change of a topic; None: no change, or the znode is not about topics.
 
-    `last` is the last known state; None: the znode did not exist.
+    `last` is the last known state; None: the znode did not exist. `why`: of `config_kept`.
     """
     at_ms = stat.ctime if last is None else stat.mtime
     match now:
         case ZkConfigSeen():
             was = last.entries if isinstance(last, ZkConfigSeen) else ()
-            return _settings(now, was, data, at_ms)
+            return _settings(now, was, why, at_ms)
         case ZnodeSeen() if parent(now.path) == TOPICS:
             return _topic(last if isinstance(last, ZnodeSeen) else None, now, at_ms)
     return None
@@ -56,7 +58,7 @@ def end(last: Znode, now_ms: int) -> ZkTopicFact | None:
             keys = tuple(key for key, _ in last.entries)
             return ZkConfigChanged(now_ms, None, name, keys, gone=True, why=None) if keys else None
         case ZnodeSeen() if parent(last.path) == TOPICS:
-            payload, _ = _read(last)
+            payload, _ = _parsed(topic_of, last.data)
             return ZkTopicChanged(
                 seen_ms=now_ms,
                 what="vanished",
@@ -73,20 +75,18 @@ def end(last: Znode, now_ms: int) -> ZkTopicFact | None:
 
 
 def _settings(
-    now: ZkConfigSeen, was: tuple[tuple[str, bytes], ...], data: bytes | None, at_ms: int
+    now: ZkConfigSeen, was: tuple[tuple[str, bytes], ...], why: str | None, at_ms: int
 ) -> ZkConfigChanged | None:
     name = now.path.rpartition("/")[2]
-    try:
-        config_of(data)
-    except Unreadable as error:
-        return ZkConfigChanged(now.seen_ms, at_ms, name, (), gone=False, why=str(error))
+    if why is not None:
+        return ZkConfigChanged(now.seen_ms, at_ms, name, (), gone=False, why=why)
     keys = tuple(sorted({key for key, _ in set(was) ^ set(now.entries)}))
     return ZkConfigChanged(now.seen_ms, at_ms, name, keys, gone=False, why=None) if keys else None
 
 
 def _topic(last: ZnodeSeen | None, now: ZnodeSeen, at_ms: int) -> ZkTopicChanged | None:
-    before, _ = (None, None) if last is None else _read(last)
-    after, why = _read(now)
+    before, _ = (None, None) if last is None else _parsed(topic_of, last.data)
+    after, why = _parsed(topic_of, now.data)
     moved = () if before is None or after is None else _moved(before, after)
     what = "unreadable" if why else "appeared" if last is None else "reassigned"
     if what == "reassigned" and not moved and _partitions(before) == _partitions(after):
@@ -105,9 +105,15 @@ def _topic(last: ZnodeSeen | None, now: ZnodeSeen, at_ms: int) -> ZkTopicChanged
     )
 
 
-def _read(znode: ZnodeSeen) -> tuple[TopicPayload | None, str | None]:
+def partitions_of(znode: ZnodeSeen) -> int:
+    """Return the number of a topic's partitions; 0: its znode cannot be parsed."""
+    payload, _ = _parsed(topic_of, znode.data)
+    return _partitions(payload) or 0
+
+
+def _parsed(parse: Callable[[bytes | None], T], data: bytes | None) -> tuple[T | None, str | None]:
     try:
-        return topic_of(znode.data), None
+        return parse(data), None
     except Unreadable as error:
         return None, str(error)
 

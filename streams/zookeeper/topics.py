@@ -13,12 +13,11 @@ from typing import Final, TypeAlias
 from kazoo.protocol.states import ZnodeStat
 
 from migration.observed.topic_facts import ZkTopicsFound
-from migration.observed.znode_codec import topic_of
 from migration.observed.znodes import TOPIC_CONFIGS, TOPICS
-from migration.values.foreign import Unreadable
 from streams.zookeeper.emitter import Emitter
 from streams.zookeeper.errors import Unimplemented, ZooKeeperError
 from streams.zookeeper.session import IN_FLIGHT_MAX, Action, Pipeline, Request, Session
+from streams.zookeeper.topic_changes import partitions_of
 from streams.zookeeper.watch_events import NONE, Names, WatchEvents
 
 POLL_S: Final = 30.0
@@ -84,7 +83,7 @@ class Topics:
     def complete(self) -> None:
         """Emit the number of topics: all were read in this session."""
         found = [self._emitter.known.znode(path) for path in self._emitter.known.below(TOPICS)]
-        partitions = sum(_partitions(each.data) for each in found if each is not None)
+        partitions = sum(partitions_of(each) for each in found if each is not None)
         self._emitter.emit(ZkTopicsFound(self._emitter.clock(), len(found), partitions))
 
     def follow(self) -> None:
@@ -132,10 +131,3 @@ class Topics:
         self._pipeline.add(
             Request(self._client.get_async, path, partial(answered, path)) for path in paths
         )
-
-
-def _partitions(data: bytes) -> int:
-    try:
-        return len(topic_of(data).replicas)
-    except Unreadable:
-        return 0

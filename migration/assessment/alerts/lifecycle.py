@@ -11,7 +11,7 @@ from typing import Final
 
 from migration.assessment.alerts import brokers, directories, phases, sources
 from migration.assessment.alerts.alert import Alert, Rule
-from migration.assessment.conditions import View
+from migration.assessment.conditions import STEP_NEEDS_DECISION, View
 from migration.assessment.finding import Verdict
 from migration.values.severity import Severity
 from migration.values.timestamps import is_unbroken
@@ -72,7 +72,7 @@ def _is_judged(view: View, labels: Mapping[str, str]) -> bool:
 
 _EXECUTION: Final = (
     Rule(
-        name="KraftgateStepNeedsDecision",
+        name=STEP_NEEDS_DECISION,
         severity=Severity.CRITICAL,
         for_ms=30 * _SECONDS_MS,
         summary="A step of the runbook failed, or does not continue without an operator.",

@@ -6,8 +6,8 @@ from typing import Final, TypeAlias
 
 from migration.assessment.finding import Finding, Verdict, skipped, unknown
 from migration.observed.facts import ZnodeSeen
-from migration.observed.probed import Facts, Quorum, Unknown, ZooKeeper
-from migration.observed.znodes import CONTROLLER, MIGRATION
+from migration.observed.probed import Facts, Unknown, ZooKeeper
+from migration.observed.znodes import CONTROLLER, CONTROLLER_EPOCH, MIGRATION
 from migration.observed.zookeeper import ZooKeeperImage, observe
 from migration.values.severity import Severity
 
@@ -80,16 +80,14 @@ def at_endpoint(endpoint: str, why: str) -> str:
     return why if is_named else f"{endpoint}: {why}"
 
 
-def quorum_of(facts: Facts) -> Quorum | None:
-    """Return the quorum as its leader reports it; if several do, the report of the latest epoch."""
-    known = [one.quorum for one in facts.answering if one.quorum is not None]
-    return max(known, key=lambda quorum: quorum.epoch, default=None)
-
-
 def image_of(found: ZooKeeper) -> ZooKeeperImage:
-    """Return the two znodes as `kraftgate run` reads them."""
+    """Return the controller's znodes and `/migration` as `kraftgate run` reads them."""
     image = ZooKeeperImage()
-    for path, data in ((CONTROLLER, found.controller), (MIGRATION, found.migration)):
+    for path, data in (
+        (CONTROLLER, found.controller),
+        (CONTROLLER_EPOCH, found.controller_epoch),
+        (MIGRATION, found.migration),
+    ):
         if data is not None:
             image, _ = observe(image, ZnodeSeen(0, path, data, 0, 0, 0, 0))
     return image
@@ -119,7 +117,7 @@ def silent_controllers(facts: Facts) -> list[str]:
 
 def _not_named(facts: Facts) -> list[int]:
     """Return the voters that no configured controller can be."""
-    quorum = quorum_of(facts)
+    quorum = facts.quorum
     known = [one.node_id for one in facts.answering if not isinstance(one.node_id, Unknown)]
     missing = [] if quorum is None else [each for each in quorum.voters if each not in known]
     return missing if len(missing) > len(facts.controllers) - len(known) else []

@@ -206,7 +206,7 @@ def directory_ids(facts: Facts) -> Finding:
     bad += [
         f"broker {broker.id}: {refusal}"
         for broker, meta in read
-        if not isinstance(broker.settings, Unknown) and mode_of(broker.settings) is Mode.ZOOKEEPER
+        if mode_of(broker.settings) is Mode.ZOOKEEPER
         for one in meta
         if (refusal := version_refusal(one.path, one.version))
     ]

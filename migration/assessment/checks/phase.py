@@ -9,9 +9,9 @@ each check applies, unless all brokers are in KRaft mode, or KRaft controllers l
 from collections.abc import Mapping
 from typing import Final
 
-from migration.assessment.checks.check import image_of, quorum_of, silent_controllers
+from migration.assessment.checks.check import image_of, silent_controllers
 from migration.image.summary import Mode, Phase
-from migration.observed.probed import Facts, Unknown
+from migration.observed.probed import Facts, Maybe, Unknown
 
 _NOTHING: Final = "nothing to migrate"
 OVER: Final[Mapping[Phase, str]] = {
@@ -72,9 +72,10 @@ def _modes(facts: Facts) -> set[Mode] | None:
     """Return the modes of all known brokers; None: one is unknown."""
     found = set()
     for broker in facts.brokers:
-        if isinstance(broker.settings, Unknown):
+        mode = mode_of(broker.settings)
+        if isinstance(mode, Unknown):
             return None
-        found.add(mode_of(broker.settings))
+        found.add(mode)
     return found or None
 
 
@@ -86,8 +87,10 @@ def nothing_copied(facts: Facts) -> bool:
     return facts.zookeeper.migration is None or (found is not None and not found.is_copied)
 
 
-def mode_of(settings: Mapping[str, str]) -> Mode:
+def mode_of(settings: Maybe[Mapping[str, str]]) -> Maybe[Mode]:
     """Return the mode in a broker's settings (KafkaConfig: ZooKeeper mode without roles)."""
+    if isinstance(settings, Unknown):
+        return settings
     if settings.get("process.roles"):
         return Mode.KRAFT
     enabled = settings.get("zookeeper.metadata.migration.enable") == "true"
@@ -97,7 +100,7 @@ def mode_of(settings: Mapping[str, str]) -> Mode:
 def _without_zookeeper_brokers(facts: Facts) -> Phase:
     """Return dual write until every controller is known to have the migration disabled."""
     enabled = {one.migration_ready for one in facts.answering}
-    if quorum_of(facts) is None or silent_controllers(facts) or enabled != {False}:
+    if facts.quorum is None or silent_controllers(facts) or enabled != {False}:
         return Phase.DUAL_WRITE
     if isinstance(facts.zookeeper, Unknown) or image_of(facts.zookeeper).migration is None:
         return Phase.KRAFT

@@ -13,7 +13,6 @@ from migration.assessment.checks.check import (
     listed,
     missing_data,
     phase_without_quorum,
-    quorum_of,
     silent_controllers,
     worse_first,
 )
@@ -48,7 +47,7 @@ def quorum_reachable(facts: Facts) -> Finding:
     if not facts.answering:
         fix = f"fix the cause in the line of each controller; {ASK} with `controllers.security`"
         return missing_data(*silent, fix=fix)
-    quorum = quorum_of(facts)
+    quorum = facts.quorum
     if quorum is None:
         if any(one.may_describe is not True for one in facts.answering):
             why = [at_endpoint(one.endpoint, _why(one)) for one in facts.answering]
@@ -105,7 +104,7 @@ def quorum_rights(facts: Facts) -> Finding:
     needs=phase_without_quorum,
 )
 def quorum_redundancy(facts: Facts) -> Finding:
-    quorum = quorum_of(facts)
+    quorum = facts.quorum
     if quorum is None:
         return missing_data("the voters", fix=ASK)
     count = len(quorum.voters)

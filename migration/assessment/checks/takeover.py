@@ -9,7 +9,6 @@ from migration.assessment.checks.check import (
     check,
     image_of,
     missing_data,
-    quorum_of,
 )
 from migration.assessment.finding import Finding, Verdict, satisfied, violated, warned
 from migration.assessment.hazards.phases import left_behind
@@ -56,7 +55,7 @@ def _copied(facts: Facts, image: ZooKeeperImage, found: MigrationZnode) -> Findi
     evidence = [
         f"/migration: kraft_metadata_offset {found.offset}, by controller {found.controller_id}"
     ]
-    quorum, holder = quorum_of(facts), image.controller
+    quorum, holder = facts.quorum, image.controller
     if holder is None or not holder.is_kraft:
         return _left_behind(found, "a broker holds /controller, so no quorum leads this cluster")
     if quorum is None and quorum_checks.quorum_reachable.judge(facts).verdict is Verdict.UNKNOWN:
@@ -96,8 +95,8 @@ def controller_elected(facts: Facts) -> Finding:
     """Check that a broker is ZooKeeper's controller; read /controller and /controller_epoch."""
     if isinstance(facts.zookeeper, Unknown):
         return missing_data(facts.zookeeper.why, fix=SEE_ZOOKEEPER)
-    holder = image_of(facts.zookeeper).controller
-    epoch = facts.zookeeper.controller_epoch
+    image = image_of(facts.zookeeper)
+    holder, epoch = image.controller, image.controller_epoch
     if holder is None:
         shown = [f"/controller: {_shown(facts.zookeeper.controller)}"]
         return violated(
@@ -105,14 +104,14 @@ def controller_elected(facts: Facts) -> Finding:
             *shown,
             fix="check that the brokers run and are connected to ZooKeeper",
         )
-    if epoch is None or not epoch.isdigit() or int(epoch) == 0:
+    if not epoch:
         return violated(
             "there is no controller epoch",
-            f"/controller_epoch: {_shown(epoch)}",
+            f"/controller_epoch: {_shown(facts.zookeeper.controller_epoch)}",
             fix="the takeover checks this znode: find out which client wrote it",
         )
     if holder.is_kraft:
-        lines = [f"/controller: KRaft controller {holder.id}, epoch {epoch.decode()}"]
+        lines = [f"/controller: KRaft controller {holder.id}, epoch {epoch}"]
         fix = "continue with `kraftgate run`: the KRaft controllers have already taken over"
         return warned("the migration has begun", *lines, fix=fix)
     if holder.id not in facts.zookeeper.broker_ids:
@@ -121,7 +120,7 @@ def controller_elected(facts: Facts) -> Finding:
             f"/controller names broker {holder.id}, which is not in /brokers/ids",
             fix="wait for an election, or find out why there is none",
         )
-    return satisfied(f"broker {holder.id}, controller epoch {epoch.decode()}")
+    return satisfied(f"broker {holder.id}, controller epoch {epoch}")
 
 
 def _shown(raw: bytes | None) -> str:

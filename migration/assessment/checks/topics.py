@@ -11,7 +11,8 @@ from migration.assessment.checks.check import (
 )
 from migration.assessment.finding import Finding, satisfied, violated, warned
 from migration.observed.probed import Facts, Partition, Topics, Unknown
-from migration.values.foreign import load_object
+from migration.observed.znode_codec import reassigning_of
+from migration.values.foreign import Unreadable
 
 
 def partitions(facts: Facts) -> tuple[Partition, ...]:
@@ -106,11 +107,11 @@ def _reassigned_in_zookeeper(facts: Facts) -> tuple[list[str], list[str]]:
     if raw is None:
         return [], []
     try:
-        listing = load_object(raw)["partitions"]
         found = [
-            f"{one['topic']}-{one['partition']} in /admin/reassign_partitions" for one in listing
+            f"{one['topic']}-{one['partition']} in /admin/reassign_partitions"
+            for one in reassigning_of(raw)
         ]
-    except (ValueError, KeyError, TypeError):
+    except (Unreadable, KeyError, TypeError):
         line = (
             f"/admin/reassign_partitions exists and cannot be parsed ({len(raw)} bytes): no"
             " controller can end it, so delete the znode (zookeeper-shell) if no tool writes it now"

@@ -48,7 +48,7 @@ def zookeeper_reachable(facts: Facts) -> Finding:
 
 @check("znode-payloads", "Znodes have the format that Kafka writes")
 def znode_payloads(facts: Facts) -> Finding:
-    """Check that the znodes that the copy reads are JSON as Kafka writes it."""
+    """Check that the znodes that the copy reads have the content of Kafka 2.8 or later."""
     if isinstance(facts.zookeeper, Unknown):
         return missing_data(facts.zookeeper.why, fix=SEE_ZOOKEEPER)
     hidden = [f"{path}: {why}" for path, why in facts.zookeeper.hidden]
@@ -56,7 +56,8 @@ def znode_payloads(facts: Facts) -> Finding:
         lines = [f"{path}: {why}" for path, why in facts.zookeeper.unreadable]
         fix = (
             "check these znodes (zookeeper-shell get) and find out which client wrote them. The"
-            " copy stops at them, or treats such a topic as one without partitions"
+            " copy stops at them, or treats such a topic as one without partitions. The next"
+            " controller that is elected adds a topic_id to each topic of a Kafka before 2.8"
         )
         reason = f"znodes with content that Kafka does not write: {len(lines)}"
         return violated(reason, *worse_first(lines, hidden), fix=fix)

@@ -8,6 +8,7 @@ from migration.assessment.conditions.condition import (
 )
 from migration.assessment.conditions.parse import SOAK, Call, call_of, external, known, parse
 from migration.assessment.conditions.view import (
+    STEP_NEEDS_DECISION,
     CheckSeen,
     Execution,
     PreflightSeen,
@@ -21,6 +22,7 @@ from migration.assessment.finding import Finding, Verdict, verdict_of
 
 __all__ = [
     "SOAK",
+    "STEP_NEEDS_DECISION",
     "Call",
     "CheckSeen",
     "Condition",

@@ -312,6 +312,7 @@ _SHOWN_BY_PLACES: Final = (
     Action.FINALIZE,
     HazardKind.REPLICA_NOT_ON_DISK,
     HazardKind.REPLICA_MISPLACED,
+    HazardKind.REPLICA_NOT_IN_METADATA,
 )
 _OF_A_COPY: Final = (
     HazardKind.STALE_MIGRATION_ZNODE,

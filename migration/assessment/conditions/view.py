@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from migration.assessment.data_source import FOLLOWED, DataSource
 from migration.assessment.failed_directories import DirectoryFailed, failed_directories
@@ -15,6 +16,9 @@ from migration.observed.source_status import (
     SourceStatus,
     controllers_now_ms,
 )
+
+STEP_NEEDS_DECISION: Final = "KraftgateStepNeedsDecision"
+"""The alert of an execution that asks (`Execution.asks`), and the topic of its page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from migration.assessment.conditions import Finding, Verdict
 from migration.metadata.event_kinds import Weight
+from migration.values.evidence import joined
 from orchestrator.audit.execution.running_step import RunningStep
 from orchestrator.audit.kinds import EntryBody, EntryKind
 from orchestrator.runbook.model import Part
@@ -190,10 +191,10 @@ class Evaluated(OfCheckpoint, kind=EntryKind.JUDGED):
             return {"result": holds.format(self.checkpoint)}
         unmet = [each for each in self.findings if each.verdict is not Verdict.SATISFIED]
         unmet.sort(key=lambda each: each.verdict is not self.verdict)
-        why = f": {unmet[0].reason}" if unmet and self.part != "already" else ""
-        more = f" (and {len(unmet) - 1} more)" if why and len(unmet) > 1 else ""
+        reasons = joined([each.reason for each in unmet], 1)
+        why = f": {reasons}" if unmet and self.part != "already" else ""
         unknown = ", unknown" if self.verdict is Verdict.UNKNOWN else ""
-        return {"result": f"{not_yet.format(self.checkpoint)}{unknown}{why}{more}"}
+        return {"result": f"{not_yet.format(self.checkpoint)}{unknown}{why}"}
 
 
 _RESULTS: Final = {

@@ -19,11 +19,11 @@ from orchestrator.errors import ConfigError
 from orchestrator.process.command import OUTPUT_BYTES_MAX, run_command
 from orchestrator.process.environment import VariableNotSet, child_environment
 from orchestrator.redaction.known_secrets import Secrets
+from orchestrator.run.probes.disks import why_not_polled
 from orchestrator.run.probes.poller import OwnPoll, Poll, Poller
 from orchestrator.runbook.model import OwnCondition, ShellCondition
 from streams.process.clocks import wall_clock_ms
 
-_DISKS_S: Final = 15.0
 CLUSTER: Final = "KRAFTGATE_CLUSTER"
 """The environment variable that names the cluster of the condition."""
 _VERDICTS: Final = {0: Verdict.SATISFIED, 1: Verdict.WAITING, 2: Verdict.VIOLATED}
@@ -78,21 +78,15 @@ def polls_of(
     return {source: partial(poll, polls[source]) for source in needed}
 
 
-def disks_poller(state_dir: Path, cluster: str, why: str) -> Poller:
+def disks_poller(state_dir: Path, cluster: str, purpose: str) -> Poller:
     """Return the poller that lets the running job poll the log directories of all brokers."""
-    return Poller({DataSource.LOG_DIRS: partial(disks_polled, state_dir, cluster, why)}, {})
+    return Poller({DataSource.LOG_DIRS: partial(disks_polled, state_dir, cluster, purpose)}, {})
 
 
-def disks_polled(state_dir: Path, cluster: str, why: str) -> Unknown | None:
+def disks_polled(state_dir: Path, cluster: str, purpose: str) -> Unknown | None:
     """Let the running job poll the log directories of all brokers; None: its answers are stored."""
-    from streams.log_dirs.errors import RequestsUnusable
-    from streams.log_dirs.poll_requests import poll_disks
-
-    unpolled = "the log directories could not be polled now"
-    try:
-        return None if poll_disks(state_dir, cluster, None, why, _DISKS_S) else Unknown(unpolled)
-    except RequestsUnusable as error:
-        return Unknown(f"{unpolled}: {error}")
+    why = why_not_polled(state_dir, cluster, None, purpose)
+    return None if why is None else Unknown(why)
 
 
 def own_polls(conditions: Iterable[OwnCondition], cluster: str) -> Mapping[str, OwnPoll]:

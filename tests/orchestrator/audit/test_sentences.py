@@ -34,7 +34,7 @@ GONE = found(Verdict.VIOLATED, "/d1 is offline")
             "opens_when",
             Verdict.VIOLATED,
             (BEHIND, GONE),
-            "the gate of x[1] is closed: /d1 is offline (and 1 more)",
+            "the gate of x[1] is closed: /d1 is offline; and 1 more",
         ),
         ("opens_when", Verdict.UNKNOWN, (STALE,), "the gate of x[1] is closed, unknown: no answer"),
         ("opens_when", Verdict.SATISFIED, (), "the gate of x[1] is open"),

@@ -20,7 +20,11 @@ from orchestrator.cli import wait as command
 from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
 from orchestrator.run.waiting import Findings
+from streams.log_dirs.poll_requests import REQUESTS
+from streams.state import source_status
+from streams.state.claim import claimed
 from streams.state.store import BatchResult, Store
+from tests.migration.assessment.conditions.views import all_disks, directory, disks
 from tests.scenes.night import FRESH, cluster, held, kraft
 from tests.support.fake_store import write_status
 
@@ -70,6 +74,24 @@ def job(tmp_path: Path) -> Iterator[Job]:
 def wait(tmp_path: Path, *arguments: str) -> Result:
     config = str(tmp_path / "kraftgate.yaml")
     return CliRunner().invoke(main, ["wait", "--config", config, *arguments])
+
+
+def test_it_names_why_the_log_directories_could_not_be_polled(tmp_path: Path, job: Job) -> None:
+    file = tmp_path / "kraftgate.yaml"
+    file.write_text(f"{CONFIG}brokers: {{bootstrap: 'b1:9092'}}\n")
+    described = disks(3, directory("/d1"))
+    job.write(replace(DONE, disks=all_disks(described)))
+    requests = tmp_path / "state" / "clusters" / "prod" / REQUESTS
+    requests.parent.mkdir(parents=True)
+    requests.write_bytes(b"damaged" * 1000)
+    now_ms = time.time_ns() // 1_000_000
+    live = replace(FRESH, observed_ms=now_ms, last_reply_ms=now_ms)
+    source_status.write_status(requests.parent.with_name("log_dirs.json"), live)
+    with claimed(tmp_path / "state"):
+        outcome = wait(tmp_path, "--condition", "log_dirs_online(3)", "--timeout", "1s")
+    assert outcome.exit_code == ExitCode.NO_DATA
+    why = f"could not be polled now: {requests} cannot be opened: file is not a database"
+    assert f"log_dirs_online(3): unknown: the log directories {why}\n" in outcome.stderr
 
 
 @pytest.mark.slow

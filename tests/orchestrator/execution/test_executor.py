@@ -6,7 +6,9 @@ Whether hooks, lock and askers do what is said of them here is tested with real 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
+from copy import deepcopy
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +203,17 @@ class Outside(HookRuns, ClusterLock):
         self.now = Ended(outcome=outcome, output=output)
 
 
+@cache
+def _parsed_once(text: str) -> Loaded:
+    return parse(text, Path("small.yaml"))
+
+
+def _parsed(text: str, path: Path) -> Loaded:
+    """Parse each text once; `test_load` shows that tests can share a `Runbook`, not its `read`."""
+    once = _parsed_once(text)
+    return replace(once, path=path, read=deepcopy(once.read))
+
+
 class Night:
     """One cluster, its audit trail, and the executor."""
 
@@ -212,7 +225,7 @@ class Night:
         runbook: str = RUNBOOK,
         facts: FactFinder | None = None,
     ) -> None:
-        self.loaded: Loaded = parse(runbook, folder / "small.yaml")
+        self.loaded: Loaded = _parsed(runbook, folder / "small.yaml")
         self.log = AuditLog.open(folder / "audit.db")
         self.trail = ExecutionTrail(self.log, "prod")
         self.outside = Outside(folder)
@@ -1480,6 +1493,26 @@ def test_no_step_begins_while_processes_of_a_hook_of_unknown_end_run(night: Nigh
     night.outside.now = replace(left, still_running=())
     night.settle()
     assert [argv[:3] for _, argv, _ in night.outside.started][1:] == [("do", "enter-kraft", "2")]
+
+
+@pytest.mark.parametrize("still_running", [(), (4711,)])
+def test_a_tick_searches_once_for_the_processes_of_a_hook_of_unknown_end(
+    night: Night, monkeypatch: pytest.MonkeyPatch, still_running: tuple[int, ...]
+) -> None:
+    night.settle()
+    night.outside.now = Unknown(why="its supervisor is gone", still_running=still_running)
+    night.settle()
+    searched: list[str] = []
+
+    def runs(run_id: str) -> bool:
+        searched.append(run_id)
+        return bool(still_running)
+
+    monkeypatch.setattr(night.outside, "runs", runs)
+    assert ("repeat" in night.look().can) is not bool(still_running)
+    assert len(searched) == 1
+    assert ("repeat" in night.look().can) is not bool(still_running)
+    assert len(searched) == 2, "the next tick searches again"
 
 
 def test_a_gate_that_was_unknown_before_a_step_does_not_show_that_it_is_done(

@@ -20,14 +20,15 @@ from orchestrator.audit import AuditLog
 from orchestrator.audit.run_spans import periods
 from orchestrator.config.load import Config, parse_config
 from orchestrator.run.assessed import Assessed, Assessor, Tick
-from orchestrator.run.reader import Reader
+from orchestrator.run.reader import ClusterRead, Reader
 from orchestrator.run.recorder import SETTLE_MS, AuditRecorder
 from orchestrator.views.terminal.lines import changes
 from orchestrator.views.terminal.live import picture
 from streams.state.source_status import write_status
-from tests.migration.assessment.conditions.views import disks, migration, zookeeper
+from tests.migration.assessment.conditions.views import directory, disks, migration, zookeeper
 from tests.orchestrator.views.metrics.scraping import scrape
-from tests.scenes.night import FRESH, NOW_MS, cluster, kraft
+from tests.scenes.night import FRESH, NOW_MS, cluster, kraft, migrating
+from tests.support.assessing import assessed, entry
 from tests.support.fake_store import FakeStore
 
 STUCK = str(HazardKind.DUAL_WRITE_STUCK)
@@ -242,6 +243,21 @@ def test_a_recorded_fact_remains_a_hazard_and_says_how_old_it_is(tmp_path: Path)
     assert hazard.evidence[0] == "not current, as last known: ZooKeeper (no server answers)"
     assert parse("no_hazard(finalize)").judge(one.assessment.view).verdict is Verdict.VIOLATED
     again.log.close()
+
+
+def test_a_hazard_of_a_source_that_is_no_longer_configured_remains_as_last_known() -> None:
+    """Only a newer fact ends it, and without `brokers:` none comes: the restart stays blocked."""
+    failed = disks(1, directory("/d1", error=56), directory("/d2"))
+    summary = cluster(Phase.HYBRID, migrating(1))
+    read = ClusterRead(
+        summary=replace(summary, disks=DisksImage(brokers={1: failed})), events=(), status=LOG
+    )
+    one = assessed(read, NOW_MS, of=entry("controllers", "zookeeper")).assessment
+    (hazard,) = (e for e in one.hazards if e.kind is HazardKind.RESTART_LOSES_REPLICAS)
+    assert hazard.evidence[0] == (
+        "not current, as last known: the brokers' log directories (`brokers` is not configured)"
+    )
+    assert parse("no_hazard(restart)").judge(one.view).verdict is Verdict.VIOLATED
 
 
 def test_a_hazard_whose_source_is_lost_has_no_recorded_end(tmp_path: Path) -> None:

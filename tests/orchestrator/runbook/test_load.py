@@ -1,13 +1,18 @@
 """A runbook is read whole, or refused with every problem and its line."""
 
 import hashlib
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import pytest
+from pydantic import BaseModel
 
 from orchestrator.errors import ExitCode, RunbookError
 from orchestrator.runbook.load import load, parse
+from orchestrator.runbook.model import Checkpoint, Runbook, ShellCondition, Step
 from tests.orchestrator.runbook.texts import PATH, RIGHT, changed, line_of
 
 
@@ -31,6 +36,33 @@ def test_everything_in_the_file_arrives(tmp_path: Path) -> None:
     assert (own.argv[0], own.timeout) == ("/usr/local/bin/lag", timedelta(seconds=5))
     assert loaded.path == file
     assert loaded.sha256 == hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _types_of(annotation: Any) -> Iterator[type]:
+    """Yield the types of all parts that a value of an annotation may have."""
+    kind, arguments = get_origin(annotation), get_args(annotation)
+    if kind is Annotated:
+        yield from _types_of(arguments[0])
+    elif kind is Literal:
+        yield from map(type, arguments)
+    elif kind is None:
+        yield annotation
+        if issubclass(annotation, BaseModel):
+            for field in annotation.model_fields.values():
+                yield from _types_of(field.annotation)
+    else:
+        yield from () if kind in (Union, UnionType) else (kind,)
+        for each in arguments:
+            yield from () if each is ... else _types_of(each)
+
+
+def test_a_runbook_that_was_read_cannot_be_changed() -> None:
+    """Executions, and tests, may share one."""
+    found = set(_types_of(Runbook))
+    models = {each for each in found if issubclass(each, BaseModel)}
+    assert found - models == {str, int, bool, type(None), tuple, timedelta}
+    assert {Runbook, Checkpoint, Step, ShellCondition} < models
+    assert all(each.model_config.get("frozen") for each in models)
 
 
 def test_a_part_knows_its_line() -> None:

@@ -315,6 +315,20 @@ def test_nothing_is_planned_of_another_cluster() -> None:
         facts_of(entry, Facts(cluster="prod", wanted_id="ours", topics=topics))
 
 
+def test_a_leader_of_an_earlier_epoch_does_not_come_last() -> None:
+    """A leader that lost contact to the others may still report its own epoch."""
+    entry = parse_config(CONFIG, Path("kraftgate.yaml")).clusters[0]
+    now = replace(QUORUM, leader=3001, epoch=QUORUM.epoch + 1)
+    asked = Facts(
+        cluster="prod",
+        controllers=(
+            Controller(endpoint="c1:9093", node_id=3000, quorum=QUORUM),
+            Controller(endpoint="c2:9093", node_id=3001, quorum=now),
+        ),
+    )
+    assert facts_of(entry, asked).leaders == Leaders(active_controller=3001)
+
+
 def test_a_kraft_controller_is_no_broker_that_comes_last() -> None:
     entry = parse_config(CONFIG, Path("kraftgate.yaml")).clusters[0]
     claimed = ZooKeeper(controller=HOLDER.replace(b"-1", b"1"))

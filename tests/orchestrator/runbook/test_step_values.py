@@ -10,7 +10,7 @@ from orchestrator.runbook.load import load, shipped
 from orchestrator.runbook.markdown import page
 from orchestrator.runbook.places import everywhere
 from orchestrator.runbook.plan import plan
-from orchestrator.runbook.step_values import Answers, step_values
+from orchestrator.runbook.step_values import Answers, step_fields, step_values
 from orchestrator.runbook.templates import complaint, fields_for, readable, render
 
 ID = "4L6g3nShT-eMCtK--X86sw"
@@ -92,6 +92,29 @@ def test_kafka_reads_the_names_of_listeners_in_capitals() -> None:
 def test_the_directories_are_words_of_a_command() -> None:
     assert step_values(PLANNED, 1)["log_dirs"] == "/data/d0 '/data/d 1'"
     assert "log_dirs" not in step_values(PLANNED, 2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "member", "more"),
+    [
+        ("broker", None, {}),
+        ("broker", Member(id=1), {"rack": ""}),
+        ("broker", Member(id=1, host="k1", rack="a"), {"host": "k1", "rack": "a"}),
+        ("controller", Member(id=1, host="c1"), {"host": "c1"}),
+    ],
+)
+def test_a_host_or_rack_that_nothing_describes_is_left_out(
+    kind: str, member: Member | None, more: dict[str, str]
+) -> None:
+    found = step_fields(
+        cluster="prod",
+        phase="HYBRID",
+        addresses={},
+        answers=Answers(),
+        bind={kind: "1"},
+        member=member,
+    )
+    assert found == {"cluster": "prod", "phase": "HYBRID", kind: "1", **more}
 
 
 def test_the_lines_of_a_value_are_indented_like_its_field() -> None:

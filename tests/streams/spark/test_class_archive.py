@@ -1,6 +1,7 @@
 """The archive of the JVM's classes: one for each installation, and none of a former one."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -11,7 +12,12 @@ import psutil
 import pyspark
 import pytest
 
-from streams.spark.session import class_archive, launcher_archive, unsigned_jars
+from streams.spark.session import (
+    archive_classes,
+    class_archive,
+    launcher_archive,
+    unsigned_jars,
+)
 from streams.spark.warm import LOG, copy_unsigned, forget_former
 from tests.support.wire_writing import write_leader_change
 
@@ -84,54 +90,57 @@ def test_archives_of_former_installations_are_removed(jar: Path, tmp_path: Path)
     assert jar.is_file()
 
 
-_STARTED = "the session has started"
-_START = f"""
-import sys
-from pathlib import Path
-from streams.spark.session import end_session, session
-session(Path(sys.argv[1]))
-print({_STARTED!r}, flush=True)
-end_session()
-"""
-
-
-def _start(log: Path) -> None:
-    command = [sys.executable, "-c", _START, str(log)]
-    assert _STARTED in subprocess.run(command, capture_output=True, text=True, check=True).stdout
-
-
-def _archiving() -> list[psutil.Process]:
-    """Return the processes that archive classes for the cache of this test."""
-    cache = os.environ["KRAFTGATE_CACHE"]
-    return [
-        each
-        for each in psutil.process_iter(["cmdline"])
-        if (each.info["cmdline"] or [])[-2:] == ["streams.spark.warm", "--background"]
-        and each.environ().get("KRAFTGATE_CACHE") == cache
-    ]
-
-
-@pytest.mark.spark
-def test_a_start_without_archive_creates_it_in_the_background_once_a_day(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The mark of an attempt that is not made yet, in a cache of its own."""
     monkeypatch.setenv("KRAFTGATE_CACHE", str(tmp_path / "cache"))
     attempt = class_archive().with_suffix(".home") / "attempt"
     attempt.parent.mkdir(parents=True)
+    return attempt
+
+
+def test_a_missing_archive_is_created_in_the_background_once_a_day(attempt: Path) -> None:
     attempt.touch()
-    _start(tmp_path / "spark.log")
-    assert not _archiving(), "a Java that writes no archive would be asked at each start"
+    assert archive_classes() is None, "a Java that writes no archive would be asked each time"
     yesterday_s = time.time() - 86_401
     os.utime(attempt, (yesterday_s, yesterday_s))
-    _start(tmp_path / "spark.log")
-    assert attempt.stat().st_mtime > yesterday_s
-    (process,) = _archiving()
-    assert process.nice() == 19
-    process.wait()
+    process = archive_classes()
+    assert process is not None
+    process.send_signal(signal.SIGSTOP)
+    try:
+        assert attempt.stat().st_mtime > yesterday_s
+        assert psutil.Process(process.pid).cmdline()[-2:] == ["streams.spark.warm", "--background"]
+        assert os.getpriority(os.PRIO_PROCESS, process.pid) == 19
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_an_archive_is_not_created_again(attempt: Path) -> None:
+    class_archive().touch()
+    assert archive_classes() is None
+    assert not attempt.exists()
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("attempt")
+def test_the_archives_are_complete_or_absent() -> None:
+    subprocess.run([sys.executable, "-m", "streams.spark.warm"], check=True)
     assert class_archive().is_file()
     assert launcher_archive().is_file()
     assert unsigned_jars().is_dir()
     assert not list(class_archive().parent.rglob("*.tmp"))
+
+
+def test_a_command_does_not_fail_because_nothing_can_be_archived(
+    attempt: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr("subprocess.Popen", refuse)
+    assert archive_classes() is None
+    assert attempt.exists()
 
 
 def test_signed_jars_are_copied_without_their_signatures(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from migration.observed.znode_codec import broker_id_of, state_of, topic_of
 from migration.values.digests import DIGEST_BYTES, digest
 from migration.values.foreign import Unreadable
 from migration.values.secret_settings import setting_digest
-from streams.zookeeper.config_digests import config_of
+from streams.zookeeper.config_digests import config_of, quotas_of
 from tests.streams.zookeeper.content import config_data, state_data, topic_data
 
 BROKER_IDS = st.lists(st.integers(0, 2**31 - 1), max_size=5)
@@ -137,6 +137,31 @@ def test_a_config_is_refused_without_telling_a_value(data: bytes, why: str) -> N
     with pytest.raises(Unreadable, match=why) as refused:
         config_of(data)
     assert "hunter2" not in repr(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("entries", "why"),
+    [
+        ({"producer_byte_rate": 1024}, "a value of its config is not text"),
+        ({"SCRAM-SHA-256": None}, "a value of its config is not text"),
+        *(
+            ({"producer_byte_rate": each}, "a quota of it is not a number")
+            for each in ("fast", "", "1_000", "inf", "nan", "NaNd", "1e", ".", "٣")
+        ),
+    ],
+)
+def test_quotas_are_refused_like_the_settings_that_kafka_cannot_parse(
+    entries: dict[str, object], why: str
+) -> None:
+    with pytest.raises(Unreadable, match=why):
+        quotas_of(config_data(entries))
+
+
+@pytest.mark.parametrize("text", ["1024", "1024.0", "1024.", " 1024d\n", "1.024e3", "+1024F"])
+def test_a_quota_is_the_number_that_java_reads(text: str) -> None:
+    assert quotas_of(config_data({"producer_byte_rate": text})) == quotas_of(
+        config_data({"producer_byte_rate": "1024.0"})
+    )
 
 
 @pytest.mark.parametrize("name", ["", "a", "-1", "01", "+1", "2147483648", "²"])

@@ -102,7 +102,7 @@ def test_heartbeats_are_emitted_twice_a_minute_and_reported_at_once() -> None:
         emitted += len(recorder.found(MIGRATION, migration(1 + beat), stat(1 + beat, beat)))
         reported = recorder.reported()
         assert reported is not None
-        assert (reported.znode.offset, reported[1:]) == (1 + beat, (beat, 1 + beat))
+        assert (reported.znode.offset, reported[1:3]) == (1 + beat, (beat, 1 + beat))
         # ZooKeeper's clock is far behind: the write was after the last reading.
         assert reported.znode.written_ms == recorder.now_ms - 500
     assert emitted == 8
@@ -121,6 +121,26 @@ def test_only_a_complete_copy_has_heartbeats() -> None:
     recorder.found(MIGRATION, migration(11), stat(4, 3))
     recorder.new(lambda: recorder.emitter.remove(MIGRATION))
     assert recorder.reported() is None
+
+
+def test_a_beat_that_cannot_be_parsed_is_emitted_at_once() -> None:
+    """Until its fact, a gate would read the content before it."""
+    recorder = Recorder()
+    recorder.found(MIGRATION, migration(1), stat(1))
+    assert recorder.found(MIGRATION, migration(2), stat(2, 1)) == []
+    facts = recorder.found(MIGRATION, migration(3, kraft_metadata_epoch="x"), stat(3, 2))
+    assert [fact.mzxid for fact in facts if isinstance(fact, ZnodeSeen)] == [2, 3]
+    assert recorder.reported() is None
+
+
+def test_another_content_in_the_same_transaction_is_reported() -> None:
+    """Of a ZooKeeper that was restored: its transactions and versions repeat."""
+    recorder = Recorder()
+    recorder.found(MIGRATION, migration(1), stat(1))
+    assert len(recorder.found(MIGRATION, migration(1, kraft_controller_id=7), stat(1))) == 1
+    reported = recorder.reported()
+    assert reported is not None
+    assert reported.znode.controller_id == 7
 
 
 def test_another_znode_begins_anew() -> None:

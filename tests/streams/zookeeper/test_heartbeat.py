@@ -5,8 +5,12 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kazoo.protocol.states import ZnodeStat
 
-from streams.zookeeper.emitter import is_heartbeat
+from migration.observed.facts import ZooKeeperFact
+from migration.observed.znodes import MIGRATION
+from streams.zookeeper.emitter import Emitter
+from streams.zookeeper.known import Known
 
 
 def migration(offset: object = 283, **others: object) -> bytes:
@@ -18,6 +22,15 @@ def migration(offset: object = 283, **others: object) -> bytes:
         "kraft_controller_epoch": 1,
     }
     return json.dumps(fields | others).encode()
+
+
+def is_heartbeat(before: bytes, now: bytes) -> bool:
+    """Return whether the fact of the second content is delayed."""
+    facts: list[ZooKeeperFact] = []
+    emitter = Emitter(Known(), facts.extend, lambda: 1000)
+    for number, data in enumerate((before, now), start=1):
+        emitter.update(MIGRATION, data, ZnodeStat(1, number, 0, 0, number, 0, 0, 0, 0, 0, 1))
+    return len(facts) == 1
 
 
 @given(
@@ -40,6 +53,10 @@ def test_offset_and_epochs_alone_are_a_beat(before: int, now: int, epochs: tuple
         (migration(), migration(version=1)),
         (migration(), migration(more=1)),
         (migration(), migration(None)),
+        (migration(), migration(kraft_metadata_epoch="x")),
+        (migration(), migration(kraft_metadata_epoch=2**31)),
+        (migration(kraft_controller_epoch=None), migration(9, kraft_controller_epoch=None)),
+        (migration(), migration(True)),
         (migration("1"), migration("2")),
         (migration(), b""),
         (b"", migration()),

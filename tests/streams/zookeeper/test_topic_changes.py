@@ -26,7 +26,7 @@ def of(**replicas: tuple[int, ...]) -> ZnodeSeen:
 
 
 def changed(last: ZnodeSeen | None, now: ZnodeSeen) -> ZkTopicChanged | None:
-    told = change(last, now, now.data, stat())
+    told = change(last, now, None, stat())
     assert told is None or isinstance(told, ZkTopicChanged)
     return told
 
@@ -82,18 +82,17 @@ def test_a_topic_that_is_gone_has_no_time_of_the_clusters() -> None:
     assert end(of(p0=(1,), p1=(1,)), 1000) == told("vanished", None, was=2)
 
 
-def config(entries: dict[str, object]) -> tuple[ZkConfigSeen, bytes]:
-    data = config_data(entries)
-    return config_kept(f"{TOPIC_CONFIGS}/t", data, stat(), 1000), data
+def config(entries: dict[str, object]) -> tuple[ZkConfigSeen, str | None]:
+    return config_kept(f"{TOPIC_CONFIGS}/t", config_data(entries), stat(), 1000)
 
 
 def test_settings_are_told_by_their_keys_and_never_by_their_values() -> None:
     before, _ = config({"a": "hunter2", "b": "1", "c": "1"})
-    after, data = config({"a": "hunter3", "b": "1", "d": "1"})
-    found = change(before, after, data, stat())
+    after, why = config({"a": "hunter3", "b": "1", "d": "1"})
+    found = change(before, after, why, stat())
     assert found == ZkConfigChanged(1000, 200, "t", ("a", "c", "d"), gone=False, why=None)
     assert b"hunter" not in repr((before, after)).encode()
-    assert change(after, after, data, stat()) is None
+    assert change(after, after, why, stat()) is None
 
 
 def test_settings_that_go_with_their_znode_are_told_if_there_were_any() -> None:
@@ -103,13 +102,13 @@ def test_settings_that_go_with_their_znode_are_told_if_there_were_any() -> None:
 
 
 def test_settings_that_say_nothing_are_named() -> None:
-    kept = config_kept(f"{TOPIC_CONFIGS}/t", b"{}", stat(), 1000)
+    kept, why = config_kept(f"{TOPIC_CONFIGS}/t", b"{}", stat(), 1000)
     assert kept.entries == ()
-    assert change(None, kept, b"{}", stat()) == ZkConfigChanged(
+    assert change(None, kept, why, stat()) == ZkConfigChanged(
         1000, 100, "t", (), gone=False, why="it has no config"
     )
 
 
 def test_other_znodes_are_not_about_topics() -> None:
     other = znode(b"{}", CONTROLLER)
-    assert (change(None, other, b"{}", stat()), end(other, 1)) == (None, None)
+    assert (change(None, other, None, stat()), end(other, 1)) == (None, None)

@@ -56,11 +56,9 @@ def disk_facts(one: Assessed) -> Iterator[DiskFacts]:
 
 def _disks(one: Assessed) -> Mapping[int, BrokerDisks]:
     """Return the disks; while the source is not current, as if no broker answered."""
-    disks, source = one.summary.broker_disks, DataSource.LOG_DIRS
-    if one.assessment.current[source] is not False:
-        return disks
-    why = one.assessment.currency.not_current[source]
-    return {id_: _silent(each, why) for id_, each in disks.items()}
+    disks = one.summary.broker_disks
+    why = one.assessment.currency.not_current.get(DataSource.LOG_DIRS)
+    return disks if why is None else {id_: _silent(each, why) for id_, each in disks.items()}
 
 
 def _silent(disks: BrokerDisks, why: str) -> BrokerDisks:

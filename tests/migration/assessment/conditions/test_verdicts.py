@@ -551,6 +551,7 @@ CASES = (
     Case("no_hazard(finalize)", UNKNOWN, seen(places=Compared())),
     Case("no_hazard(replica_not_on_disk)", UNKNOWN, seen(places=Compared())),
     Case("no_hazard(replica_misplaced)", UNKNOWN, seen(places=COMPARED_LONG_AGO)),
+    Case("no_hazard(replica_not_in_metadata)", UNKNOWN, seen(places=COMPARED_LONG_AGO)),
     Case("no_hazard(restart)", SATISFIED, seen(places=Compared())),
     Case("no_hazard(finalize)", UNKNOWN, seen(content=COMPARED_LONG_AGO)),
     Case("dual_write_alive", WAITING, seen(phase=Phase.COPYING)),

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from migration.assessment.currency import CURRENT, Currency
-from migration.assessment.data_source import DataSource
+from migration.assessment.currency import CURRENT, UNREAD_RECORDS, Currency
+from migration.assessment.data_source import SOURCE_WORDS, DataSource
 from migration.assessment.hazards import Action, Hazard, HazardKind, due, hazards
 from migration.assessment.waits import nothing_seen
 from migration.comparison.differences import Difference
@@ -693,6 +693,39 @@ def test_a_recorded_fact_outlives_its_source_with_its_age() -> None:
         "not current, as last known: the brokers' log directories, last answer"
         f" 1970-01-01 00:00:07 UTC ({why})"
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "other_side"),
+    [
+        ("missing", DataSource.LOG_DIRS),
+        ("misplaced", DataSource.LOG_DIRS),
+        ("stray", DataSource.LOG_DIRS),
+        ("topic", DataSource.ZOOKEEPER),
+    ],
+)
+@pytest.mark.parametrize("is_the_log", [True, False])
+def test_a_comparison_is_as_old_as_either_of_its_sides(
+    kind: str, other_side: DataSource, is_the_log: bool
+) -> None:
+    """The disks may have topics from a time for which the metadata log was not read."""
+    source = DataSource.METADATA_LOG if is_the_log else other_side
+    compared = Compared(at_ms=5, lasting={kind: 1}, named=(difference(kind),))
+    summary = (
+        replace(cluster(Phase.DUAL_WRITE, broker()), content=compared)
+        if other_side is DataSource.ZOOKEEPER
+        else replace(cluster(Phase.KRAFT, broker()), places=compared)
+    )
+    stale = Currency(not_current={source: UNREAD_RECORDS})
+    (found,) = (
+        each
+        for each in hazards(summary, NOW, stale)
+        if each.kind.startswith(("replica_", "content_"))
+    )
+    assert found.evidence[0] == (
+        f"not current, as last known: {SOURCE_WORDS[source]} ({UNREAD_RECORDS})"
+    )
+    assert found.evidence_total == 2
 
 
 def test_a_migration_that_may_be_finalized() -> None:

@@ -30,6 +30,7 @@ from orchestrator.views.console.feed import hub, publisher
 from orchestrator.views.console.feed.hub import ClusterUpdate, Hub
 from orchestrator.views.console.feed.publisher import Publisher, Tail
 from orchestrator.views.console.state.cluster import StateBuilder
+from orchestrator.views.console.state.disks import disk_facts, disks_row
 from tests.migration.assessment.conditions.views import all_disks, directory, disks
 from tests.orchestrator.views.console import sample
 from tests.orchestrator.views.console.reading import apply, valid
@@ -48,6 +49,7 @@ from tests.scenes.night import (
     migrating,
     replicas,
 )
+from tests.support.assessing import assessed, entry
 
 CLEAN = RedactedJson(Redactor())
 RUNBOOK = load("zk-to-kraft-jbod")
@@ -315,6 +317,19 @@ def test_while_the_disks_are_not_current_nothing_on_them_is_known() -> None:
     row = state_of(replace(HYBRID, summary=summary, log_dirs=NO_STATUS))["disks"][0]
     assert (row["cells"][0]["state"], row["cells"][0]["on_disk"]) == ("unknown", None)
     assert row["silent"] == "nothing was observed yet: is `kraftgate run` running?"
+
+
+def test_disks_that_no_source_reads_any_more_are_shown_as_last_known() -> None:
+    """`brokers:` was removed; the store keeps what the last poll described."""
+    summary = one_broker([directory("/d1", error=56), directory("/d2", replicas=36)])
+    read = replace(HYBRID, summary=summary)
+    unread = assessed(read, NOW_MS, of=entry("controllers", "zookeeper"))
+    (row,) = map(disks_row, disk_facts(unread))
+    assert [(each.state, each.on_disk) for each in row.cells if each.path] == [
+        ("offline", None),
+        ("unknown", None),
+    ]
+    assert row.silent == "`brokers` is not configured"
 
 
 def test_no_more_is_pending_than_the_broker_has() -> None:
