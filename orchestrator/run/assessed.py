@@ -15,6 +15,7 @@ from migration.assessment.data_source import DataSource
 from migration.assessment.polled import NOT_POLLED, Polled
 from migration.image.summary import BrokerSummary, ClusterSummary, Mode
 from migration.metadata.replica_state import ReplicaState
+from migration.observed.log_dirs import BrokerDisks
 from migration.observed.source_status import STALE_AFTER_MS, SourceStatus, behind
 from orchestrator.audit import AuditLog
 from orchestrator.config.load import Config
@@ -47,6 +48,13 @@ class Assessed:
         return self.read.summary
 
     @property
+    def disks(self) -> Mapping[int, BrokerDisks]:
+        """The disks of each broker; while their source is not current, as if no broker answered."""
+        disks = self.summary.broker_disks
+        why = self.assessment.currency.not_current.get(DataSource.LOG_DIRS)
+        return disks if why is None else {id_: _silent(each, why) for id_, each in disks.items()}
+
+    @property
     def leader_epoch(self) -> int | None:
         """The leader epoch of the metadata quorum: by its last answer, or else by the log."""
         answered = self.read.status.leader_epoch
@@ -72,6 +80,11 @@ class Assessed:
         if self.read.status.high_watermark is not None:
             found[DataSource.METADATA_LOG] = behind(self.read.status, self.summary.metadata_offset)
         return found
+
+
+def _silent(disks: BrokerDisks, why: str) -> BrokerDisks:
+    log_dirs = tuple(each._replace(readable=None) for each in disks.log_dirs)
+    return replace(disks, unreachable=disks.unreachable or why, log_dirs=log_dirs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

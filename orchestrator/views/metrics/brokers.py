@@ -147,8 +147,8 @@ LOG_DIR: Final = Subject("kraftgate_log_dir", "cluster", "broker", "log_dir")
 
 _DIRS: Final = BROKER.gauge(
     "log_dirs",
-    "Log directories by state. Unknown: the broker does not answer, and Kraftgate "
-    "does not run on its host.",
+    "Log directories by state. Unknown: the source is not current, or the broker does not "
+    "answer and Kraftgate does not run on its host.",
     "state",
 )
 _DIRS_DESCRIBED: Final = BROKER.gauge(

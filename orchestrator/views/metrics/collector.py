@@ -79,7 +79,7 @@ def _add_one(into: Exposition, one: Assessed) -> None:
         brokers.add_broker(into, name, broker, knows_partitions=assessment.knows_partitions)
     if assessment.knows_partitions:
         brokers.add_etas(into, one)
-    disks, failed = summary.broker_disks, assessment.failed_by_broker
+    disks, failed = one.disks, assessment.failed_by_broker
     for id_ in sorted({*disks, *failed}):
         one_disks = disks.get(id_, BrokerDisks(id=id_))
         brokers.add_log_dirs(into, name, one_disks, failed.get(id_, ()))

@@ -6,9 +6,8 @@ disk: in a directory whose id is known, replicas beyond the assigned ones are pe
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from migration.assessment.data_source import DataSource
 from migration.assessment.failed_directories import DirectoryFailed, state_of
 from migration.observed.facts import LogDirSeen
 from migration.observed.log_dirs import BrokerDisks
@@ -38,7 +37,7 @@ def disk_facts(one: Assessed) -> Iterator[DiskFacts]:
     """Yield the facts of each broker that a source knows, by id."""
     summary, failed = one.summary, one.assessment.failed_by_broker
     brokers = {each.id: each for each in summary.brokers}
-    disks, identities = _disks(one), summary.directory_ids()
+    disks, identities = one.disks, summary.directory_ids()
     for id_ in sorted({*brokers, *disks, *failed}):
         broker, bad = brokers.get(id_), failed.get(id_, ())
         known = broker if broker is not None and one.assessment.counts(broker) else None
@@ -52,18 +51,6 @@ def disk_facts(one: Assessed) -> Iterator[DiskFacts]:
             registered=frozenset(() if broker is None else broker.log_dirs),
             ids={path: e for path, e in ids.items() if e not in named.values()} | named,
         )
-
-
-def _disks(one: Assessed) -> Mapping[int, BrokerDisks]:
-    """Return the disks; while the source is not current, as if no broker answered."""
-    disks = one.summary.broker_disks
-    why = one.assessment.currency.not_current.get(DataSource.LOG_DIRS)
-    return disks if why is None else {id_: _silent(each, why) for id_, each in disks.items()}
-
-
-def _silent(disks: BrokerDisks, why: str) -> BrokerDisks:
-    log_dirs = tuple(each._replace(readable=None) for each in disks.log_dirs)
-    return replace(disks, unreachable=disks.unreachable or why, log_dirs=log_dirs)
 
 
 def disks_row(known: DiskFacts) -> Disks:
