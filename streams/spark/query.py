@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -107,8 +107,7 @@ class Job:
         self._query = query
         self._held = held
         self._asking = ThreadPoolExecutor(1, "spark-poll")
-        why = f"Spark's JVM ended or does not answer: its output is in {log}"
-        self._jvm_gone = f"{why}. Start the command again"
+        self._jvm_gone = _jvm_gone(log)
 
     def poll(self) -> None:
         """Check that the query still runs.
@@ -180,7 +179,7 @@ def follow(
         return _start(stream, state_dir, held, request_poll, available_now=False)
     except (PySparkException, Py4JError) as error:
         held.close()
-        raise JobFailed(_cause(error)) from error
+        raise _not_started(error, state_dir) from error
     except BaseException:
         held.close()
         raise
@@ -249,7 +248,7 @@ def _replay_to_end(path: Path, state_dir: Path, cluster: str, until: int | None)
             stream = _stream(spark, [("kraft_metadata", options)], state_dir, waits=False)
             job = _start(stream, state_dir, held, available_now=True)
         except (PySparkException, Py4JError) as error:
-            raise JobFailed(_cause(error)) from error
+            raise _not_started(error, state_dir) from error
         try:
             job.wait_finished()
         finally:
@@ -420,6 +419,15 @@ def check_store(store: "Store", checkpoint: Path) -> None:
     if store.query() is None and not store.clusters() and last_batch(checkpoint) > 0:
         raise StoreError(f"{checkpoint.parent} has a Spark checkpoint but no store: {NEW_STORE}")
     store.claim(known)
+
+
+def _jvm_gone(log: Path) -> str:
+    return f"Spark's JVM ended or does not answer: its output is in {log}. Start the command again"
+
+
+def _not_started(error: PySparkException | Py4JError, state_dir: Path) -> JobFailed:
+    is_gone = isinstance(error, Py4JNetworkError)
+    return JobFailed(_jvm_gone(state_dir / LOG_FILE) if is_gone else _cause(error))
 
 
 def _cause(error: Exception) -> str:

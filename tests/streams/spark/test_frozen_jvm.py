@@ -14,12 +14,16 @@ from typing import cast
 
 import pytest
 from py4j.java_gateway import JavaObject
+from py4j.protocol import Py4JNetworkError
 from pyspark import SparkContext
 from pyspark.sql.streaming.query import StreamingQuery
 
 from streams.spark import query
 from streams.spark.query import Job, JobFailed
 from streams.spark.session import drop_in_background
+from streams.spark.warm import LOG
+
+SESSION = SimpleNamespace(master="local[2]")
 
 
 class _Query:
@@ -49,6 +53,23 @@ def test_a_jvm_that_does_not_answer_is_killed_and_ends_the_run(
         with pytest.raises(JobFailed, match="JVM ended or does not answer"):
             job.poll()
         job.stop()
+
+
+def test_a_jvm_that_ends_while_the_query_starts_is_named_with_its_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*_: object, **__: object) -> object:
+        raise Py4JNetworkError("An error occurred while trying to connect to the Java server")
+
+    monkeypatch.setattr(query, "_session", lambda *_: SimpleNamespace(sparkContext=SESSION))
+    monkeypatch.setattr(query, "_stream", crash)
+    log = tmp_path / f"{0:020d}.log"
+    log.write_bytes(LOG)
+    said = f"JVM ended or does not answer: its output is in {tmp_path}/.*spark.log. Start"
+    with pytest.raises(JobFailed, match=said):
+        query.follow([], tmp_path)
+    with pytest.raises(JobFailed, match=said):
+        query.replay(log, tmp_path)
 
 
 class _FrozenClient:
