@@ -53,6 +53,12 @@ class Headline:
         """Whether its first command records what an operator decided or did, with a reason."""
         return bool(self.commands) and REASON in shlex.split(self.commands[0])
 
+    @property
+    def decision(self) -> str:
+        """The first command without its blanks if it decides about a step; "": it does not."""
+        words = shlex.split(self.commands[0]) if self.answers else []
+        return "".join(words) if words[1:2] == ["decide"] else ""
+
 
 _LABELS: Final = {"YOUR TURN": Need.YOUR_TURN, "WRONG": Need.WRONG, "Nothing": Need.NOTHING}
 _FIELDS: Final = re.compile(r"(now:  ?|  why: |  run: |   or: |  read: |  \| |also: |$)")
@@ -208,11 +214,12 @@ class Newcomer:
         self._read = read
         self._act = act
         self._done: tuple[object, ...] | None = None
+        self._decided = ""
 
     def follow(self, holds: Callable[[ClusterSummary], bool]) -> None:
         """Do what the headline says until the store holds a summary of which that is true."""
         while (asked := self._wait(holds)) is not None:
-            self._done = asked.says
+            self._done, self._decided = asked.says, asked.decision or self._decided
             self._act(asked)
 
     def _wait(self, holds: Callable[[ClusterSummary], bool]) -> Headline | None:
@@ -227,6 +234,8 @@ class Newcomer:
                 return False
             if found.text.startswith(_HANGS):
                 return False  # on a busy machine a tick takes longer, and it ends by itself
+            if found.decision and found.decision == self._decided:
+                return False  # a fault meanwhile changes the words, a tick before the decision does
             asked.append(found)
             return True
 
