@@ -469,8 +469,8 @@ class Executor:
         """
         if at.state.outcome_unknown and not at.state.open_before:
             place = self._tick_place(at.execution, at.instance, at.view)
-            runs = place is None or place.hook_runs
-            if not runs and self._evaluate(at, "opens_when").holds:
+            has_ended = place is not None and not place.hook_runs
+            if has_ended and self._evaluate(at, "opens_when").holds:
                 return self._pass(at.instance.id, "opened", at.facts)
         return self._asks(at)
 

@@ -262,9 +262,10 @@ def archive_classes() -> subprocess.Popen[bytes] | None:
     Only after a command that ends: the process takes 1.2 GB, which next to `run` could exceed the
     limit of a container or service. Once a day at most: a Java that is not HotSpot writes none.
     """
-    if _GATEWAY_PORT in os.environ or class_archive().is_file():
+    archive = class_archive()
+    if _GATEWAY_PORT in os.environ or archive.is_file():
         return None
-    attempt = _cache().with_suffix(".home") / "attempt"
+    attempt = archive.with_suffix(".home") / "attempt"
     try:
         if attempt.is_file() and time.time() - attempt.stat().st_mtime < _ATTEMPT_AGAIN_S:
             return None
@@ -626,8 +627,9 @@ def _submitted() -> dict[str, str]:
 def _on_this_machine(scratch: Path, log: Path, java_options: tuple[str, ...]) -> dict[str, str]:
     log4j = resources.files("streams.spark").joinpath("log4j2.properties")
     java = [*_JAVA, f"-Dlog4j2.configurationFile={log4j}", *_error_file(log), *java_options]
-    if not java_options and class_archive().is_file():
-        java.append(f"-XX:SharedArchiveFile={class_archive()}")
+    archive = class_archive()
+    if not java_options and archive.is_file():
+        java.append(f"-XX:SharedArchiveFile={archive}")
     unsigned = unsigned_jars()
     return (
         {

@@ -24,8 +24,8 @@ from streams.state.store import (
     summary_json,
     unpack_image,
 )
+from tests.streams.zookeeper.beats import is_heartbeat
 from tests.streams.zookeeper.hostile import HOSTILE
-from tests.streams.zookeeper.test_heartbeat import is_heartbeat
 
 _PATHS = st.sampled_from([*HOSTILE, "/admin/delete_topics/t", "/admin/reassign_partitions"])
 _NUMBERS = (

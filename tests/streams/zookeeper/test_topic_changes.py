@@ -26,21 +26,21 @@ def of(**replicas: tuple[int, ...]) -> ZnodeSeen:
 
 
 def changed(last: ZnodeSeen | None, now: ZnodeSeen) -> ZkTopicChanged | None:
-    told = change(last, now, None, stat())
-    assert told is None or isinstance(told, ZkTopicChanged)
-    return told
+    found = change(last, now, None, stat())
+    assert found is None or isinstance(found, ZkTopicChanged)
+    return found
 
 
-def told(what: str, at_ms: int | None, **fields: Any) -> ZkTopicChanged:
+def topic_fact(what: str, at_ms: int | None, **fields: Any) -> ZkTopicChanged:
     none = {"was": None, "now": None, "moved": 0, "named": (), "why": None}
     return ZkTopicChanged(1000, what, at_ms, "t", **({"topic_id": ID} | none | fields))
 
 
 def test_a_topic_appears_when_it_was_created_and_is_reassigned_when_it_was_written() -> None:
     before = of(p0=(1, 2), p1=(2, 3))
-    assert changed(None, before) == told("appeared", 100, now=2)
+    assert changed(None, before) == topic_fact("appeared", 100, now=2)
     after = of(p0=(1, 2), p1=(3, 1), p2=(1,))
-    assert changed(before, after) == told(
+    assert changed(before, after) == topic_fact(
         "reassigned", 200, was=2, now=3, moved=1, named=((1, (2, 3), (3, 1)),)
     )
 
@@ -52,7 +52,7 @@ def test_the_order_of_replicas_is_an_assignment_of_its_own() -> None:
 
 
 def test_fewer_partitions_are_told_too() -> None:
-    assert changed(of(p0=(1,), p1=(1,)), of(p0=(1,))) == told("reassigned", 200, was=2, now=1)
+    assert changed(of(p0=(1,), p1=(1,)), of(p0=(1,))) == topic_fact("reassigned", 200, was=2, now=1)
 
 
 def test_what_assigns_the_same_is_no_news() -> None:
@@ -65,9 +65,11 @@ def test_what_assigns_the_same_is_no_news() -> None:
 def test_what_says_nothing_is_named_and_no_topic_appears_when_it_speaks_again() -> None:
     why = "its content is not JSON"
     broken = znode(b"{")
-    assert changed(None, broken) == told("unreadable", 100, topic_id="", why=why)
-    assert changed(of(p0=(1,)), broken) == told("unreadable", 200, topic_id="", was=1, why=why)
-    assert changed(broken, of(p0=(1,))) == told("reassigned", 200, now=1)
+    assert changed(None, broken) == topic_fact("unreadable", 100, topic_id="", why=why)
+    assert changed(of(p0=(1,)), broken) == topic_fact(
+        "unreadable", 200, topic_id="", was=1, why=why
+    )
+    assert changed(broken, of(p0=(1,))) == topic_fact("reassigned", 200, now=1)
 
 
 def test_only_so_many_moved_partitions_are_named() -> None:
@@ -79,7 +81,7 @@ def test_only_so_many_moved_partitions_are_named() -> None:
 
 
 def test_a_topic_that_is_gone_has_no_time_of_the_clusters() -> None:
-    assert end(of(p0=(1,), p1=(1,)), 1000) == told("vanished", None, was=2)
+    assert end(of(p0=(1,), p1=(1,)), 1000) == topic_fact("vanished", None, was=2)
 
 
 def config(entries: dict[str, object]) -> tuple[ZkConfigSeen, str | None]:
