@@ -69,6 +69,12 @@ def zookeeper_of(view: View) -> ZooKeeperImage | None:
     return None if seen.seen_ms is None or seen.blind_since_ms is not None else seen
 
 
+def why_not_read(seen: ZooKeeperImage, path: str) -> str | None:
+    """Return why the znode's last known content is outdated; None: its present one was read."""
+    why = seen.unreadable.get(path)
+    return None if why is None else f"{path} cannot be read: {why}"
+
+
 def is_zookeeper_authoritative(view: View) -> bool:
     """Return whether ZooKeeper currently shows a broker in ZooKeeper mode as the controller."""
     seen = zookeeper_of(view)
@@ -335,8 +341,8 @@ def _znodes_not_known(view: View) -> Iterator[str]:
     if seen is None or not in_use(view, DataSource.ZOOKEEPER):
         return
     for path in (CONTROLLER, CONTROLLER_EPOCH, MIGRATION):
-        if path in seen.unreadable:
-            yield f"{path} cannot be read: {seen.unreadable[path]}"
+        if (why := why_not_read(seen, path)) is not None:
+            yield why
 
 
 def _directories_not_known(view: View, broker: int | None) -> Iterator[str]:

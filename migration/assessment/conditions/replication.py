@@ -14,12 +14,14 @@ from migration.assessment.conditions.authority import (
     is_zookeeper_authoritative,
     log_has_topics,
     not_known,
+    why_not_read,
     zookeeper_of,
 )
 from migration.assessment.conditions.kind import BROKER, kind
 from migration.assessment.conditions.view import TopicsSeen, View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, satisfied, unknown, waiting
+from migration.observed.znodes import REASSIGN_PARTITIONS
 from migration.values.evidence import count
 
 _LOG: Final = DataSource.METADATA_LOG
@@ -214,6 +216,9 @@ def _reported_by_the_controller(view: View) -> int | Finding:
     if topics.reassigning is None:
         return unknown("the ZooKeeper controller did not report open reassignments")
     zookeeper = zookeeper_of(view)
-    if is_zookeeper_authoritative(view) and zookeeper is not None and zookeeper.reassigning:
-        return waiting(f"{count(zookeeper.reassigning, 'partition')} in /admin/reassign_partitions")
+    if is_zookeeper_authoritative(view) and zookeeper is not None:
+        if (why := why_not_read(zookeeper, REASSIGN_PARTITIONS)) is not None:
+            return unknown(why)
+        if zookeeper.reassigning:
+            return waiting(f"{count(zookeeper.reassigning, 'partition')} in {REASSIGN_PARTITIONS}")
     return topics.reassigning

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from migration.assessment.conditions.authority import not_known, zookeeper_of
+from migration.assessment.conditions.authority import not_known, why_not_read, zookeeper_of
 from migration.assessment.conditions.kind import kind, one_of
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import DataSource
@@ -25,8 +25,8 @@ def _seen(view: View, path: str | None = None) -> ZooKeeperImage | Finding:
     seen = zookeeper_of(view)
     if seen is None:
         return not_known(view, _ZOOKEEPER) or unknown("ZooKeeper: no data yet")
-    if path is not None and path in seen.unreadable:
-        return unknown(f"{path} cannot be read: {seen.unreadable[path]}")
+    if path is not None and (why := why_not_read(seen, path)) is not None:
+        return unknown(why)
     return seen
 
 

@@ -29,7 +29,12 @@ from migration.image.summary import Mode, Phase, Progress, UnfencedEarly
 from migration.observed.jmx import JmxImage
 from migration.observed.log_dirs import CutOff
 from migration.observed.source_status import SourceStatus
-from migration.observed.znodes import CONTROLLER, CONTROLLER_EPOCH, MIGRATION
+from migration.observed.znodes import (
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    MIGRATION,
+    REASSIGN_PARTITIONS,
+)
 from tests.migration.assessment.conditions.views import (
     ALL_STALE,
     BROKERS,
@@ -459,6 +464,17 @@ CASES = (
         "no_reassignment",
         WAITING,
         in_zookeeper_time(zookeeper=zookeeper(kraft=False, reassigning=2)),
+    ),
+    Case(
+        "no_reassignment",
+        UNKNOWN,
+        in_zookeeper_time(
+            zookeeper=zookeeper(
+                kraft=False,
+                reassigning=0,
+                unreadable={REASSIGN_PARTITIONS: "its content is not JSON"},
+            )
+        ),
     ),
     Case("no_reassignment", UNKNOWN, stale(LOG)),
     Case("no_reassignment", UNKNOWN, seen(reassigning=None)),
