@@ -7,6 +7,7 @@ from migration.assessment.conditions.authority import (
     brokers_not_known,
     in_use,
     not_known,
+    why_not_read,
     zookeeper_of,
 )
 from migration.assessment.conditions.kind import BROKER, LEVEL, MODE, kind
@@ -16,6 +17,7 @@ from migration.assessment.finding import Finding, satisfied, unknown, waiting
 from migration.image.known_ids import ids, in_zookeeper, member_brokers
 from migration.image.summary import BrokerSummary, Mode, Phase
 from migration.metadata.versions import name_of
+from migration.observed.znodes import BROKER_IDS, parent
 from migration.values.evidence import count
 
 _LOG: Final = DataSource.METADATA_LOG
@@ -32,7 +34,7 @@ _SETTINGS: Final = DataSource.SETTINGS
 def broker_mode(view: View, broker: int, text: str) -> Finding:
     mode = Mode(text)
     if mode is Mode.ZOOKEEPER:
-        return _in_zookeeper_mode(view, [broker])
+        return _not_read(view, broker) or _in_zookeeper_mode(view, [broker])
     if (stale := not_known(view, _LOG)) is not None:
         return stale
     found = view.summary.broker(broker)
@@ -62,7 +64,8 @@ def all_brokers(view: View, text: str) -> Finding:
     if not known:
         return waiting("no broker is known yet")
     if mode is Mode.ZOOKEEPER:
-        return _in_zookeeper_mode(view, sorted(member_brokers(view.summary)))
+        members = sorted(member_brokers(view.summary))
+        return _not_read(view) or _in_zookeeper_mode(view, members)
     if (stale := not_known(view, _LOG)) is not None:
         return stale
     others = [each for each in view.summary.brokers if each.mode is not mode]
@@ -114,7 +117,20 @@ def no_zookeeper_broker(view: View) -> Finding:
         return waiting(f"not in kraft mode: {ids(others)}")
     if left := _left_in_zookeeper(view):
         return waiting(f"still in /brokers/ids: {ids(left)}")
+    if (unread := _not_read(view)) is not None:
+        return unread
     return satisfied("every broker is in kraft mode, and /brokers/ids is not used any more")
+
+
+def _not_read(view: View, broker: int | None = None) -> Finding | None:
+    """Return a finding if the broker's znode, or one in /brokers/ids, cannot be read."""
+    seen = zookeeper_of(view)
+    if seen is None:
+        return None
+    there = sorted(path for path in seen.unreadable if parent(path) == BROKER_IDS)
+    paths = there if broker is None else [f"{BROKER_IDS}/{broker}"]
+    found = [why for path in paths if (why := why_not_read(seen, path)) is not None]
+    return unknown(found[0], *found) if found else None
 
 
 def _left_in_zookeeper(view: View) -> list[int]:

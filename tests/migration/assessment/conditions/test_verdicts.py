@@ -143,6 +143,7 @@ DOUBTFUL = directory("/d1", error=41)
 DOWN_IN_A_MOVE = all_disks(replace(moves(3), unreachable="refused"))
 ROLLED_BACK = seen(phase=Phase.ROLLED_BACK, zookeeper=zookeeper(kraft=False))
 WITHOUT_3 = ZOOKEEPER_TIME.brokers[:2]
+BROKER_NOT_READ = {"/brokers/ids/3": "its content is not JSON"}
 REPORTED = TopicsSeen(at_ms=NOW, partitions=32, reassigning=0, controller=1)
 BEHIND = replace(REPORTED, under_replicated=4, missing={3: 4})
 ALONE = replace(BEHIND, alone={2: 4})
@@ -150,6 +151,9 @@ MOVING = replace(REPORTED, reassigning=1)
 KRAFT_CONTROLLER = controller(3000, ready=False)
 ZK_MODES = SettingsSeen(at_ms=NOW, modes=dict.fromkeys((1, 2, 3), Mode.ZOOKEEPER))
 ZK_TIME = in_zookeeper_time(zookeeper=zookeeper(kraft=False, brokers=zk_brokers(1, 2, 3)))
+ZK_TIME_UNREAD = in_zookeeper_time(
+    zookeeper=zookeeper(kraft=False, brokers=zk_brokers(1, 2, 3), unreadable=BROKER_NOT_READ)
+)
 ZK_CLOCK_AHEAD = in_zookeeper_time(
     zookeeper=zookeeper(
         kraft=False, brokers=zk_brokers(1, 2, 3, since_ms=NOW + 3_600_000, read_ms=NOW)
@@ -456,6 +460,10 @@ CASES = (
     Case("in_sync_elsewhere(2)", UNKNOWN, stale(TOPICS)),
     Case("in_sync_elsewhere(2)", UNKNOWN, stale(LOG)),
     Case("in_sync_elsewhere(2)", UNKNOWN, stale(ZOOKEEPER, of=ZK_TIME)),
+    Case("no_zookeeper_broker", UNKNOWN, seen(zookeeper=zookeeper(unreadable=BROKER_NOT_READ))),
+    Case("all_brokers(zookeeper)", UNKNOWN, replace(ZK_TIME_UNREAD, settings=ZK_MODES)),
+    Case("broker_mode(1, zookeeper)", SATISFIED, replace(ZK_TIME_UNREAD, settings=ZK_MODES)),
+    Case("broker_mode(3, zookeeper)", UNKNOWN, replace(ZK_TIME_UNREAD, settings=ZK_MODES)),
     Case("no_reassignment", SATISFIED, view()),
     Case("no_reassignment", SATISFIED, in_zookeeper_time()),
     Case("no_reassignment", WAITING, seen(reassigning=1)),
