@@ -29,13 +29,15 @@ def in_zookeeper(summary: ClusterSummary) -> frozenset[int]:
     """Return the brokers that use ZooKeeper, by their znodes.
 
     A broker that registered with a controller after it created its znode has left ZooKeeper: the
-    znode remains until the session ends.
+    znode remains until the session ends. One whose znode cannot be read has left it if it has
+    registered at all.
     """
     zookeeper = summary.zookeeper or ZooKeeperImage()
     registered = {each.id: each.registered_ms or 0 for each in summary.brokers}
-    return frozenset(
+    found = {
         id_ for id_, each in zookeeper.brokers.items() if registered.get(id_, 0) <= each.since_ms
-    )
+    }
+    return frozenset(found | (zookeeper.unread_brokers - registered.keys()))
 
 
 def known_controllers(summary: ClusterSummary, voters: Iterable[int] = ()) -> frozenset[int]:

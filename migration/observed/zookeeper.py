@@ -4,6 +4,7 @@ Interprets the facts of `migration.observed.facts`; the formats of the znodes ar
 ZkData.scala. Unreadable znodes are listed, never guessed.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -105,11 +106,20 @@ class ZooKeeperImage:
         claimed = self.controller is not None and self.controller.is_kraft
         return claimed or self.migration is not None or MIGRATION in self.unreadable
 
+    @property
+    def unread_brokers(self) -> frozenset[int]:
+        """The brokers in /brokers/ids whose znodes cannot be parsed; a name may be no id."""
+        names = (path.rpartition("/") for path in self.unreadable)
+        return frozenset(
+            int(id_) for at, _, id_ in names if at == BROKER_IDS and _ID.fullmatch(id_)
+        )
+
     def lists(self, broker: int) -> bool:
         """Return whether the broker is in /brokers/ids, even if its znode cannot be parsed."""
         return broker in self.brokers or f"{BROKER_IDS}/{broker}" in self.unreadable
 
 
+_ID: Final = re.compile(r"[0-9]{1,10}")
 _VERSIONED: Final = (CONTROLLER, CONTROLLER_EPOCH, MIGRATION, REASSIGN_PARTITIONS)
 
 

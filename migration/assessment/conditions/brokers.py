@@ -73,6 +73,8 @@ def all_brokers(view: View, text: str) -> Finding:
         lines = [f"broker {each.id} is in {each.mode} mode" for each in others]
         reason = f"{len(others)} of {count(len(known), 'broker')} not in {mode} mode"
         return waiting(f"{reason}: {ids([each.id for each in others])}", *lines)
+    if in_use(view, _ZOOKEEPER) and (unread := _not_read(view)) is not None:
+        return unread
     return satisfied(f"all in {mode} mode: {ids(known)}")
 
 
@@ -130,7 +132,9 @@ def _not_read(view: View, broker: int | None = None) -> Finding | None:
     there = sorted(path for path in seen.unreadable if parent(path) == BROKER_IDS)
     paths = there if broker is None else [f"{BROKER_IDS}/{broker}"]
     found = [why for path in paths if (why := why_not_read(seen, path)) is not None]
-    return unknown(found[0], *found) if found else None
+    if len(found) > 1:
+        return unknown(f"{len(found)} znodes in {BROKER_IDS} cannot be read", *found)
+    return unknown(found[0]) if found else None
 
 
 def _left_in_zookeeper(view: View) -> list[int]:
@@ -210,7 +214,7 @@ def _up_in_zookeeper(view: View, broker: int) -> Finding:
     zookeeper = zookeeper_of(view)
     if zookeeper is not None and broker in zookeeper.brokers:
         return satisfied(f"broker {broker} is in /brokers/ids, and there is no KRaft controller")
-    return waiting(f"not in /brokers/ids: broker {broker}")
+    return _not_read(view, broker) or waiting(f"not in /brokers/ids: broker {broker}")
 
 
 @kind(

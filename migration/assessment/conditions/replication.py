@@ -216,9 +216,9 @@ def _reported_by_the_controller(view: View) -> int | Finding:
     if topics.reassigning is None:
         return unknown("the ZooKeeper controller did not report open reassignments")
     zookeeper = zookeeper_of(view)
-    if is_zookeeper_authoritative(view) and zookeeper is not None:
+    if not topics.reassigning and is_zookeeper_authoritative(view) and zookeeper is not None:
         if (why := why_not_read(zookeeper, REASSIGN_PARTITIONS)) is not None:
-            return unknown(why)
+            return unknown(f"{why}; no controller ends it: delete it if no tool writes it now")
         if zookeeper.reassigning:
             return waiting(f"{count(zookeeper.reassigning, 'partition')} in {REASSIGN_PARTITIONS}")
     return topics.reassigning

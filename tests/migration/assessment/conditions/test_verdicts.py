@@ -144,6 +144,10 @@ DOWN_IN_A_MOVE = all_disks(replace(moves(3), unreachable="refused"))
 ROLLED_BACK = seen(phase=Phase.ROLLED_BACK, zookeeper=zookeeper(kraft=False))
 WITHOUT_3 = ZOOKEEPER_TIME.brokers[:2]
 BROKER_NOT_READ = {"/brokers/ids/3": "its content is not JSON"}
+LAST_UNREAD = {
+    each: zookeeper(unreadable={f"/brokers/ids/{each}": "its content is not JSON"})
+    for each in (3, 7)
+}
 REPORTED = TopicsSeen(at_ms=NOW, partitions=32, reassigning=0, controller=1)
 BEHIND = replace(REPORTED, under_replicated=4, missing={3: 4})
 ALONE = replace(BEHIND, alone={2: 4})
@@ -461,6 +465,17 @@ CASES = (
     Case("in_sync_elsewhere(2)", UNKNOWN, stale(LOG)),
     Case("in_sync_elsewhere(2)", UNKNOWN, stale(ZOOKEEPER, of=ZK_TIME)),
     Case("no_zookeeper_broker", UNKNOWN, seen(zookeeper=zookeeper(unreadable=BROKER_NOT_READ))),
+    Case("all_brokers(kraft)", UNKNOWN, seen(zookeeper=zookeeper(unreadable=BROKER_NOT_READ))),
+    Case(
+        "no_zookeeper_broker",
+        SATISFIED,
+        stale(ZOOKEEPER, of=seen(phase=Phase.FINALIZED, zookeeper=LAST_UNREAD[3])),
+    ),
+    Case(
+        "no_zookeeper_broker",
+        WAITING,
+        stale(ZOOKEEPER, of=seen(phase=Phase.FINALIZED, zookeeper=LAST_UNREAD[7])),
+    ),
     Case("all_brokers(zookeeper)", UNKNOWN, replace(ZK_TIME_UNREAD, settings=ZK_MODES)),
     Case("broker_mode(1, zookeeper)", SATISFIED, replace(ZK_TIME_UNREAD, settings=ZK_MODES)),
     Case("broker_mode(3, zookeeper)", UNKNOWN, replace(ZK_TIME_UNREAD, settings=ZK_MODES)),
@@ -482,6 +497,16 @@ CASES = (
                 reassigning=0,
                 unreadable={REASSIGN_PARTITIONS: "its content is not JSON"},
             )
+        ),
+    ),
+    Case(
+        "no_reassignment",
+        WAITING,
+        replace(
+            in_zookeeper_time(
+                zookeeper=zookeeper(kraft=False, unreadable={REASSIGN_PARTITIONS: "it is empty"})
+            ),
+            topics=MOVING,
         ),
     ),
     Case("no_reassignment", UNKNOWN, stale(LOG)),
