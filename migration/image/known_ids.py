@@ -7,7 +7,7 @@ was unregistered for good (`migration.image.cluster`).
 
 from collections.abc import Collection, Iterable
 
-from migration.image.summary import ClusterSummary
+from migration.image.summary import ClusterSummary, Mode
 from migration.observed.zookeeper import ZooKeeperImage
 
 
@@ -29,15 +29,16 @@ def in_zookeeper(summary: ClusterSummary) -> frozenset[int]:
     """Return the brokers that use ZooKeeper, by their znodes.
 
     A broker that registered with a controller after it created its znode has left ZooKeeper: the
-    znode remains until the session ends. One whose znode cannot be read has left it if it has
-    registered at all.
+    znode remains until the session ends. The znode's time is unknown if it cannot be read: then a
+    broker has left ZooKeeper if it is unfenced in KRaft mode.
     """
     zookeeper = summary.zookeeper or ZooKeeperImage()
     registered = {each.id: each.registered_ms or 0 for each in summary.brokers}
     found = {
         id_ for id_, each in zookeeper.brokers.items() if registered.get(id_, 0) <= each.since_ms
     }
-    return frozenset(found | (zookeeper.unread_brokers - registered.keys()))
+    left = {each.id for each in summary.brokers if each.mode is Mode.KRAFT and not each.fenced}
+    return frozenset(found | (zookeeper.unread_brokers - left))
 
 
 def known_controllers(summary: ClusterSummary, voters: Iterable[int] = ()) -> frozenset[int]:

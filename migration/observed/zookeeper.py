@@ -108,7 +108,7 @@ class ZooKeeperImage:
 
     @property
     def unread_brokers(self) -> frozenset[int]:
-        """The brokers in /brokers/ids whose znodes cannot be parsed; a name may be no id."""
+        """The brokers whose znodes in /brokers/ids cannot be parsed; names may be no ids."""
         names = (path.rpartition("/") for path in self.unreadable)
         return frozenset(
             int(id_) for at, _, id_ in names if at == BROKER_IDS and _ID.fullmatch(id_)
@@ -119,7 +119,7 @@ class ZooKeeperImage:
         return broker in self.brokers or f"{BROKER_IDS}/{broker}" in self.unreadable
 
 
-_ID: Final = re.compile(r"[0-9]{1,10}")
+_ID: Final = re.compile(r"0|[1-9][0-9]{0,9}")
 _VERSIONED: Final = (CONTROLLER, CONTROLLER_EPOCH, MIGRATION, REASSIGN_PARTITIONS)
 
 

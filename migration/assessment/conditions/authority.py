@@ -22,7 +22,13 @@ from migration.image.summary import (
     Phase,
 )
 from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, is_undescribed
-from migration.observed.znodes import CONTROLLER, CONTROLLER_EPOCH, MIGRATION
+from migration.observed.znodes import (
+    BROKER_IDS,
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    MIGRATION,
+    parent,
+)
 from migration.observed.zookeeper import ZooKeeperImage
 from migration.values.durations import duration_text
 from migration.values.evidence import bounded, count
@@ -73,6 +79,12 @@ def why_not_read(seen: ZooKeeperImage, path: str) -> str | None:
     """Return why the znode's last known content is outdated; None: its present one was read."""
     why = seen.unreadable.get(path)
     return None if why is None else f"{path} cannot be read: {why}"
+
+
+def brokers_not_read(seen: ZooKeeperImage) -> list[str]:
+    """Return why each znode in /brokers/ids that cannot be read is outdated."""
+    paths = sorted(path for path in seen.unreadable if parent(path) == BROKER_IDS)
+    return [why for path in paths if (why := why_not_read(seen, path)) is not None]
 
 
 def is_zookeeper_authoritative(view: View) -> bool:
@@ -252,6 +264,8 @@ def hazards_not_known(
         found += _not_compared(view, view.summary.places, "the content of the disks")
     if subject in _SHOWN_BY_ZNODES:
         found += tuple(_znodes_not_known(view))
+    if subject in _SHOWN_BY_BROKER_IDS:
+        found += _brokers_not_known(view)
     if subject in _SHOWN_BY_DIRECTORIES:
         found += tuple(_directories_not_known(view, broker))
     if subject in (None, Action.FINALIZE, HazardKind.DUAL_WRITE_STUCK):
@@ -343,6 +357,17 @@ def _znodes_not_known(view: View) -> Iterator[str]:
     for path in (CONTROLLER, CONTROLLER_EPOCH, MIGRATION):
         if (why := why_not_read(seen, path)) is not None:
             yield why
+
+
+_SHOWN_BY_BROKER_IDS: Final = (None, Action.FINALIZE, HazardKind.FINALIZE_TOO_EARLY)
+
+
+def _brokers_not_known(view: View) -> tuple[str, ...]:
+    """Return the znodes of brokers that cannot be read: the broker may still need ZooKeeper."""
+    seen = zookeeper_of(view)
+    if seen is None or not in_use(view, DataSource.ZOOKEEPER):
+        return ()
+    return tuple(brokers_not_read(seen))
 
 
 def _directories_not_known(view: View, broker: int | None) -> Iterator[str]:

@@ -5,6 +5,7 @@ from typing import Final
 from migration.assessment.conditions.authority import (
     authority_not_known,
     brokers_not_known,
+    brokers_not_read,
     in_use,
     not_known,
     why_not_read,
@@ -17,7 +18,7 @@ from migration.assessment.finding import Finding, satisfied, unknown, waiting
 from migration.image.known_ids import ids, in_zookeeper, member_brokers
 from migration.image.summary import BrokerSummary, Mode, Phase
 from migration.metadata.versions import name_of
-from migration.observed.znodes import BROKER_IDS, parent
+from migration.observed.znodes import BROKER_IDS
 from migration.values.evidence import count
 
 _LOG: Final = DataSource.METADATA_LOG
@@ -129,12 +130,16 @@ def _not_read(view: View, broker: int | None = None) -> Finding | None:
     seen = zookeeper_of(view)
     if seen is None:
         return None
-    there = sorted(path for path in seen.unreadable if parent(path) == BROKER_IDS)
-    paths = there if broker is None else [f"{BROKER_IDS}/{broker}"]
-    found = [why for path in paths if (why := why_not_read(seen, path)) is not None]
-    if len(found) > 1:
-        return unknown(f"{len(found)} znodes in {BROKER_IDS} cannot be read", *found)
-    return unknown(found[0]) if found else None
+    if broker is None:
+        found = brokers_not_read(seen)
+    else:
+        why = why_not_read(seen, f"{BROKER_IDS}/{broker}")
+        found = [] if why is None else [why]
+    if not found:
+        return None
+    what = found[0] if len(found) == 1 else f"{len(found)} znodes in {BROKER_IDS} cannot be read"
+    way_out = "restart the broker, or delete the znode if there is no such broker"
+    return unknown(f"{what}; {way_out}", *found)
 
 
 def _left_in_zookeeper(view: View) -> list[int]:
@@ -211,10 +216,12 @@ def broker_unfenced(view: View, broker: int) -> Finding:
 
 def _up_in_zookeeper(view: View, broker: int) -> Finding:
     """Evaluate /brokers/ids: without a KRaft controller each broker there counts as unfenced."""
+    if (unread := _not_read(view, broker)) is not None:
+        return unread
     zookeeper = zookeeper_of(view)
     if zookeeper is not None and broker in zookeeper.brokers:
         return satisfied(f"broker {broker} is in /brokers/ids, and there is no KRaft controller")
-    return _not_read(view, broker) or waiting(f"not in /brokers/ids: broker {broker}")
+    return waiting(f"not in /brokers/ids: broker {broker}")
 
 
 @kind(

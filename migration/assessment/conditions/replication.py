@@ -218,7 +218,7 @@ def _reported_by_the_controller(view: View) -> int | Finding:
     zookeeper = zookeeper_of(view)
     if not topics.reassigning and is_zookeeper_authoritative(view) and zookeeper is not None:
         if (why := why_not_read(zookeeper, REASSIGN_PARTITIONS)) is not None:
-            return unknown(f"{why}; no controller ends it: delete it if no tool writes it now")
+            return unknown(f"{why}; delete the znode (zookeeper-shell) unless a tool writes it now")
         if zookeeper.reassigning:
             return waiting(f"{count(zookeeper.reassigning, 'partition')} in {REASSIGN_PARTITIONS}")
     return topics.reassigning

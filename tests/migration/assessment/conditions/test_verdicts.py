@@ -144,6 +144,7 @@ DOWN_IN_A_MOVE = all_disks(replace(moves(3), unreachable="refused"))
 ROLLED_BACK = seen(phase=Phase.ROLLED_BACK, zookeeper=zookeeper(kraft=False))
 WITHOUT_3 = ZOOKEEPER_TIME.brokers[:2]
 BROKER_NOT_READ = {"/brokers/ids/3": "its content is not JSON"}
+DUAL_WRITE_UNREAD = zookeeper(migration=migration(), unreadable=BROKER_NOT_READ)
 LAST_UNREAD = {
     each: zookeeper(unreadable={f"/brokers/ids/{each}": "its content is not JSON"})
     for each in (3, 7)
@@ -466,6 +467,17 @@ CASES = (
     Case("in_sync_elsewhere(2)", UNKNOWN, stale(ZOOKEEPER, of=ZK_TIME)),
     Case("no_zookeeper_broker", UNKNOWN, seen(zookeeper=zookeeper(unreadable=BROKER_NOT_READ))),
     Case("all_brokers(kraft)", UNKNOWN, seen(zookeeper=zookeeper(unreadable=BROKER_NOT_READ))),
+    Case("no_hazard(finalize)", UNKNOWN, seen(zookeeper=DUAL_WRITE_UNREAD)),
+    Case("no_hazard(restart)", SATISFIED, seen(zookeeper=DUAL_WRITE_UNREAD)),
+    Case("broker_unfenced(3)", UNKNOWN, ZK_TIME_UNREAD),
+    Case(
+        "no_zookeeper_broker",
+        WAITING,
+        stale(
+            ZOOKEEPER,
+            of=seen(broker(3, fenced=True), phase=Phase.FINALIZED, zookeeper=LAST_UNREAD[3]),
+        ),
+    ),
     Case(
         "no_zookeeper_broker",
         SATISFIED,
