@@ -12,7 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from migration.assessment.conditions.authority import hazards_not_known, is_log_current, not_known
+from migration.assessment.conditions.authority import (
+    hazards_not_known,
+    is_log_current,
+    not_known,
+    znodes_not_known,
+)
 from migration.assessment.conditions.condition import ConditionError
 from migration.assessment.conditions.parse import parse
 from migration.assessment.conditions.view import STEP_NEEDS_DECISION, Execution, View
@@ -306,7 +311,8 @@ def _unknown_finalize(wait: Wait, view: View) -> NextAction | None:
     unknown = hazards_not_known(view, Action.FINALIZE)
     if not unknown:
         return None
-    lasts = view.summary.content.unreadable or not_known(view, *_SHOW_CONTENT)
+    unread = view.summary.content.unreadable or unknown[0] in znodes_not_known(view)
+    lasts = unread or not_known(view, *_SHOW_CONTENT)
     return NextAction(
         need=Need.WRONG if lasts else Need.WAITING,
         text=f"{'Do not' if lasts else 'Waiting to'} finalize the migration: {unknown[0]}",

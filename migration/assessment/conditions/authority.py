@@ -81,6 +81,13 @@ def why_not_read(seen: ZooKeeperImage, path: str) -> str | None:
     return None if why is None else f"{path} cannot be read: {why}"
 
 
+BROKER_NOT_READ: Final = (
+    "get it with zookeeper-shell, and delete it if no running broker owns it; else restart its"
+    " broker once `kraftgate hazards --before restart` permits it"
+)
+"""What to do about a znode in /brokers/ids that cannot be read."""
+
+
 def brokers_not_read(seen: ZooKeeperImage) -> list[str]:
     """Return why each znode in /brokers/ids that cannot be read is outdated."""
     paths = sorted(path for path in seen.unreadable if parent(path) == BROKER_IDS)
@@ -349,6 +356,11 @@ _SHOWN_BY_ZNODES: Final = (
 )
 
 
+def znodes_not_known(view: View) -> tuple[str, ...]:
+    """Return the znodes that cannot be read, of the migration and of brokers that may need it."""
+    return (*_znodes_not_known(view), *_brokers_not_known(view))
+
+
 def _znodes_not_known(view: View) -> Iterator[str]:
     """Yield the znodes of the migration that cannot be read: their last content is outdated."""
     seen = zookeeper_of(view)
@@ -363,11 +375,11 @@ _SHOWN_BY_BROKER_IDS: Final = (None, Action.FINALIZE, HazardKind.FINALIZE_TOO_EA
 
 
 def _brokers_not_known(view: View) -> tuple[str, ...]:
-    """Return the znodes of brokers that cannot be read: the broker may still need ZooKeeper."""
+    """Return the znodes of brokers that cannot be read, while a broker may still need ZooKeeper."""
     seen = zookeeper_of(view)
-    if seen is None or not in_use(view, DataSource.ZOOKEEPER):
+    if seen is None or view.summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE):
         return ()
-    return tuple(brokers_not_read(seen))
+    return tuple(f"{why}; {BROKER_NOT_READ}" for why in brokers_not_read(seen))
 
 
 def _directories_not_known(view: View, broker: int | None) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from typing import Final
 
 from migration.assessment.conditions.authority import (
+    BROKER_NOT_READ,
     authority_not_known,
     brokers_not_known,
     brokers_not_read,
@@ -119,7 +120,8 @@ def no_zookeeper_broker(view: View) -> Finding:
     if others:
         return waiting(f"not in kraft mode: {ids(others)}")
     if left := _left_in_zookeeper(view):
-        return waiting(f"still in /brokers/ids: {ids(left)}")
+        when = ", as last known" if zookeeper_of(view) is None else ""
+        return waiting(f"still in /brokers/ids{when}: {ids(left)}")
     if (unread := _not_read(view)) is not None:
         return unread
     return satisfied("every broker is in kraft mode, and /brokers/ids is not used any more")
@@ -138,8 +140,7 @@ def _not_read(view: View, broker: int | None = None) -> Finding | None:
     if not found:
         return None
     what = found[0] if len(found) == 1 else f"{len(found)} znodes in {BROKER_IDS} cannot be read"
-    way_out = "restart the broker, or delete the znode if there is no such broker"
-    return unknown(f"{what}; {way_out}", *found)
+    return unknown(f"{what}; {BROKER_NOT_READ}", *found)
 
 
 def _left_in_zookeeper(view: View) -> list[int]:

@@ -349,6 +349,24 @@ def test_nobody_finalizes_while_what_forbids_it_is_unknown(
     assert found.commands == ("kraftgate hazards --before finalize --cluster prod",)
 
 
+@pytest.mark.parametrize("path", ["/brokers/ids/9", "/controller_epoch"])
+def test_a_znode_that_cannot_be_read_is_for_the_operator(path: str) -> None:
+    """It stays until somebody acts."""
+    there = ZooKeeperImage(seen_ms=1, unreadable={path: "it is empty"})
+    content = Compared(at_ms=NOW_MS)
+    summary = replace(
+        cluster(Phase.DUAL_WRITE, kraft(1)),
+        zookeeper=there,
+        disks=DisksImage(),
+        content=content,
+        places=content,
+    )
+    sources = {DataSource.ZOOKEEPER: FRESH, DataSource.LOG_DIRS: FRESH}
+    found = assessed(summary, sources=sources).next
+    assert found.need is Need.WRONG
+    assert found.text.startswith(f"Do not finalize the migration: {path} cannot be read: it is")
+
+
 def test_what_jmx_reported_ends_when_it_leaves_the_configuration() -> None:
     doubt = Contradiction(
         node=2,
