@@ -88,9 +88,10 @@ BROKER_NOT_READ: Final = (
 """What to do about a znode in /brokers/ids that cannot be read."""
 
 
-def brokers_not_read(seen: ZooKeeperImage) -> list[str]:
-    """Return why each znode in /brokers/ids that cannot be read is outdated."""
-    paths = sorted(path for path in seen.unreadable if parent(path) == BROKER_IDS)
+def brokers_not_read(seen: ZooKeeperImage, broker: int | None = None) -> list[str]:
+    """Return why the broker's znode, or each in /brokers/ids, is outdated; empty: all were read."""
+    there = [path for path in seen.unreadable if parent(path) == BROKER_IDS]
+    paths = sorted(there) if broker is None else [f"{BROKER_IDS}/{broker}"]
     return [why for path in paths if (why := why_not_read(seen, path)) is not None]
 
 

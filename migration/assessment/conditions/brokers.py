@@ -9,7 +9,6 @@ from migration.assessment.conditions.authority import (
     brokers_not_read,
     in_use,
     not_known,
-    why_not_read,
     zookeeper_of,
 )
 from migration.assessment.conditions.kind import BROKER, LEVEL, MODE, kind
@@ -19,7 +18,6 @@ from migration.assessment.finding import Finding, satisfied, unknown, waiting
 from migration.image.known_ids import ids, in_zookeeper, member_brokers
 from migration.image.summary import BrokerSummary, Mode, Phase
 from migration.metadata.versions import name_of
-from migration.observed.znodes import BROKER_IDS
 from migration.values.evidence import count
 
 _LOG: Final = DataSource.METADATA_LOG
@@ -130,16 +128,10 @@ def no_zookeeper_broker(view: View) -> Finding:
 def _not_read(view: View, broker: int | None = None) -> Finding | None:
     """Return a finding if the broker's znode, or one in /brokers/ids, cannot be read."""
     seen = zookeeper_of(view)
-    if seen is None:
-        return None
-    if broker is None:
-        found = brokers_not_read(seen)
-    else:
-        why = why_not_read(seen, f"{BROKER_IDS}/{broker}")
-        found = [] if why is None else [why]
+    found = [] if seen is None else brokers_not_read(seen, broker)
     if not found:
         return None
-    what = found[0] if len(found) == 1 else f"{len(found)} znodes in {BROKER_IDS} cannot be read"
+    what = found[0] if len(found) == 1 else f"{len(found)} znodes in /brokers/ids cannot be read"
     return unknown(f"{what}; {BROKER_NOT_READ}", *found)
 
 

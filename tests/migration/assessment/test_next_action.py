@@ -351,7 +351,7 @@ def test_nobody_finalizes_while_what_forbids_it_is_unknown(
 
 @pytest.mark.parametrize("path", ["/brokers/ids/9", "/controller_epoch"])
 def test_a_znode_that_cannot_be_read_is_for_the_operator(path: str) -> None:
-    """It stays until somebody acts."""
+    """Nothing else corrects or deletes it."""
     there = ZooKeeperImage(seen_ms=1, unreadable={path: "it is empty"})
     content = Compared(at_ms=NOW_MS)
     summary = replace(

@@ -145,7 +145,7 @@ ROLLED_BACK = seen(phase=Phase.ROLLED_BACK, zookeeper=zookeeper(kraft=False))
 WITHOUT_3 = ZOOKEEPER_TIME.brokers[:2]
 BROKER_NOT_READ = {"/brokers/ids/3": "its content is not JSON"}
 DUAL_WRITE_UNREAD = zookeeper(migration=migration(), unreadable=BROKER_NOT_READ)
-LAST_UNREAD = {
+BROKER_UNREAD = {
     each: zookeeper(unreadable={f"/brokers/ids/{each}": "its content is not JSON"})
     for each in (3, 7)
 }
@@ -465,8 +465,8 @@ CASES = (
     Case("in_sync_elsewhere(2)", UNKNOWN, stale(TOPICS)),
     Case("in_sync_elsewhere(2)", UNKNOWN, stale(LOG)),
     Case("in_sync_elsewhere(2)", UNKNOWN, stale(ZOOKEEPER, of=ZK_TIME)),
-    Case("no_zookeeper_broker", UNKNOWN, seen(zookeeper=zookeeper(unreadable=BROKER_NOT_READ))),
-    Case("all_brokers(kraft)", UNKNOWN, seen(zookeeper=zookeeper(unreadable=BROKER_NOT_READ))),
+    Case("no_zookeeper_broker", UNKNOWN, seen(zookeeper=BROKER_UNREAD[3])),
+    Case("all_brokers(kraft)", UNKNOWN, seen(zookeeper=BROKER_UNREAD[3])),
     Case("no_hazard(finalize)", UNKNOWN, seen(zookeeper=DUAL_WRITE_UNREAD)),
     Case("no_hazard(restart)", SATISFIED, seen(zookeeper=DUAL_WRITE_UNREAD)),
     Case("broker_unfenced(3)", UNKNOWN, ZK_TIME_UNREAD),
@@ -475,18 +475,18 @@ CASES = (
         WAITING,
         stale(
             ZOOKEEPER,
-            of=seen(broker(3, fenced=True), phase=Phase.FINALIZED, zookeeper=LAST_UNREAD[3]),
+            of=seen(broker(3, fenced=True), phase=Phase.FINALIZED, zookeeper=BROKER_UNREAD[3]),
         ),
     ),
     Case(
         "no_zookeeper_broker",
         SATISFIED,
-        stale(ZOOKEEPER, of=seen(phase=Phase.FINALIZED, zookeeper=LAST_UNREAD[3])),
+        stale(ZOOKEEPER, of=seen(phase=Phase.FINALIZED, zookeeper=BROKER_UNREAD[3])),
     ),
     Case(
         "no_zookeeper_broker",
         WAITING,
-        stale(ZOOKEEPER, of=seen(phase=Phase.FINALIZED, zookeeper=LAST_UNREAD[7])),
+        stale(ZOOKEEPER, of=seen(phase=Phase.FINALIZED, zookeeper=BROKER_UNREAD[7])),
     ),
     Case("all_brokers(zookeeper)", UNKNOWN, replace(ZK_TIME_UNREAD, settings=ZK_MODES)),
     Case("broker_mode(1, zookeeper)", SATISFIED, replace(ZK_TIME_UNREAD, settings=ZK_MODES)),
