@@ -8,16 +8,17 @@ import shutil
 import subprocess
 import sys
 import time
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
-from uuid import UUID
 
 import pytest
+from confluent_kafka import TopicCollection
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._topic import TopicDescription
 
+from migration.metadata.directory_ids import from_text
 from migration.observed.facts import (
     DiskContentSeen,
     DisksSeen,
@@ -62,11 +63,6 @@ from tests.streams.zookeeper.content import (
 from tests.streams.zookeeper.watching import data, wall_ms, watching
 from tests.support.lab_steps import add_partitions, reassign, wait_directory_noticed, watermarks
 from tests.support.polling import PATIENCE_S, until
-
-with warnings.catch_warnings():
-    # kafka-python warns of its own use of importlib when first imported; no test is about that.
-    warnings.simplefilter("ignore", DeprecationWarning)
-    from kafka.admin import KafkaAdminClient
 
 pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=1.5)]
 
@@ -484,26 +480,25 @@ def test_another_process_asks_and_is_answered(followed: Followed) -> None:
 
 
 def described(lab: Lab) -> dict[str, ZkTopic]:
-    """Return every topic from broker 1's metadata."""
-    # Of a broker that is down kafka-python would leave a socket open.
-    admin = KafkaAdminClient(bootstrap_servers=lab.broker_bootstrap.split(",")[0])
-    try:
-        return {topic["name"]: _topic(topic) for topic in admin.describe_topics()}
-    finally:
-        admin.close()
+    """Return every topic from the brokers' metadata; a broker that is down is not asked again."""
+    admin = AdminClient({"bootstrap.servers": lab.broker_bootstrap, "log_level": 0})
+    names = list(admin.list_topics(timeout=PATIENCE_S).topics)
+    asked = admin.describe_topics(TopicCollection(names), request_timeout=PATIENCE_S)
+    return {name: _topic(one.result()) for name, one in asked.items()}
 
 
-def _topic(said: dict[str, Any]) -> ZkTopic:
+def _topic(said: TopicDescription) -> ZkTopic:
     partitions = (
         ZkPartition(
-            partition=each["partition_index"],
-            replicas=tuple(each["replica_nodes"]),
-            leader=each["leader_id"],
-            isr=tuple(each["isr_nodes"]),
+            partition=each.id,
+            replicas=tuple(one.id for one in each.replicas),
+            leader=-1 if each.leader is None else each.leader.id,
+            isr=tuple(one.id for one in each.isr),
         )
-        for each in said["partitions"]
+        for each in said.partitions
     )
-    return ZkTopic(UUID(said["topic_id"]).bytes, said["name"], tuple(sorted(partitions)))
+    id_ = from_text(str(said.topic_id))
+    return ZkTopic(id_, said.name, tuple(sorted(partitions)))
 
 
 def until_alike(
